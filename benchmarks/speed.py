@@ -1,0 +1,133 @@
+"""Times and memory: each case in a process of its own, after one warm-up process that fills the compile cache.
+
+    python benchmarks/speed.py [case ...]
+
+Times are wall clock of the part named; peak memory is that of the whole process, imports included.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common import HERE, data_paths, save
+
+TARGETS = {
+    "adult": "fit + 45,222 rows <= 2 s, <= 500 MB", "acs_f4": "fit <= 2 s (paper: 40 min)", "nltcs_f6": "fit <= 5 s (paper: hours)",
+    "retail": "fit <= 60 s", "adult_million": "fit <= 20 s, <= 1.5 GB", "sample_million": "<= 2 s", "import": "<= 0.4 s", "help": "<= 0.5 s",
+}  # fmt: skip
+
+
+def load(name: str) -> tuple[Any, Any]:
+    import privbayes as pb
+
+    table, schema = data_paths(name)
+    return table, pb.Schema.load(schema)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def adult() -> dict[str, float]:
+    import privbayes as pb
+
+    table, schema = load("adult")
+    fit, model = timed(lambda: pb.fit(table, schema, epsilon=1.6))
+    rows, _ = timed(lambda: model.sample(45_222, seed=1))
+    return {"fit": fit, "rows": rows, "total": fit + rows}
+
+
+def acs_f4() -> dict[str, float]:
+    import privbayes as pb
+
+    table, schema = load("acs")
+    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, score="F", max_parents=4))[0]}
+
+
+def nltcs_f6() -> dict[str, float]:
+    import privbayes as pb
+
+    table, schema = load("nltcs")
+    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, score="F", max_parents=6))[0]}
+
+
+def retail() -> dict[str, float]:
+    import privbayes as pb
+
+    table, schema = load("retail")
+    return {f"fit_{epsilon}": timed(lambda e=epsilon: pb.fit(table, schema, epsilon=e))[0] for epsilon in (0.1, 1.0, 1.6)}
+
+
+def adult_million() -> dict[str, float]:
+    import privbayes as pb
+
+    schema = load("adult")[1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "million.parquet"
+        code = (  # made in another process, so that its memory is not counted
+            "import sys, pyarrow as pa, pyarrow.csv as csv, pyarrow.parquet as pq\n"
+            "types = csv.ConvertOptions(column_types={n: pa.string() for n in sys.argv[3:]})\n"
+            "t = csv.read_csv(sys.argv[1], convert_options=types)\n"
+            "pq.write_table(pa.concat_tables([t] * 23).slice(0, 1_000_000), sys.argv[2])\n"
+        )
+        subprocess.run([sys.executable, "-c", code, data_paths("adult")[0], path, *schema.columns], check=True)
+        return {"fit": timed(lambda: pb.fit(path, schema, epsilon=1.6))[0]}
+
+
+def sample_million() -> dict[str, float]:
+    import privbayes as pb
+
+    table, schema = load("adult")
+    model = pb.fit(table, schema, epsilon=1.6)
+    model.sample(1_000, seed=0)
+    return {"rows": timed(lambda: model.sample(1_000_000, seed=1))[0]}
+
+
+CASES = {f.__name__: f for f in (adult, acs_f4, nltcs_f6, retail, adult_million, sample_million)}
+
+
+def in_own_process(name: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, __file__, "--one", name], capture_output=True, text=True, check=True, cwd=HERE)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def of_command(command: list[str]) -> dict[str, Any]:
+    times = [timed(lambda: subprocess.run(command, capture_output=True, check=True))[0] for _ in range(6)]
+    return {"seconds": min(times), "with_first": times[0]}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--one"]:
+        result = CASES[sys.argv[2]]()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({**result, "peak_mb": peak}))
+        return
+    wanted = sys.argv[1:] or [*CASES, "import", "help"]
+    results = {}
+    for name in wanted:
+        if name == "import":
+            results[name] = of_command([sys.executable, "-c", "import privbayes"])
+        elif name == "help":
+            results[name] = of_command([sys.executable, "-m", "privbayes.cli", "--help"])
+        else:
+            in_own_process(name)  # warms the compile cache and the disk's
+            results[name] = in_own_process(name)
+        shown = ", ".join(f"{key} {value:.3f}" if key != "peak_mb" else f"peak {value:.0f} MB" for key, value in results[name].items())
+        print(f"{name:15} {shown}   (target {TARGETS[name]})", flush=True)
+    if len(wanted) == len(CASES) + 2:
+        save("speed", results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,352 @@
+"""The front door: `fit`, `plan`, `load` and the `Model` they lead to. Joins the stages, decides nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privbayes.errors import UnsupportedError
+from privbayes.methods.plan import Plan, plan_privbayes
+from privbayes.methods.privbayes import PrivBayesSpec
+from privbayes.privacy.budget import PrivacyBudget
+from privbayes.privacy.ledger import Ledger
+from privbayes.privacy.released import Guarantee, Receipt
+from privbayes.privacy.unit import PrivacyUnit
+from privbayes.schema.check import check_schema
+from privbayes.schema.draft import draft_schema
+from privbayes.schema.schema import Schema
+from privbayes.table.files import write_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from privbayes.encoding.codec import Codec
+    from privbayes.model.protocol import GenerativeModel
+    from privbayes.modelfile.format import ModelRecord
+    from privbayes.privacy.noise import NoiseSource
+
+__all__ = [
+    "METHODS",
+    "Model",
+    "Plan",
+    "PrivBayes",
+    "Schema",
+    "check_schema",
+    "draft_schema",
+    "fit",
+    "load",
+    "plan",
+    "write_table",
+]
+
+Progress = Callable[[str, int, int], None]
+
+BATCH_ROWS = 262_144  # fixed: the same seed gives the same rows however they are asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(PrivBayesSpec):
+    """PrivBayes with every knob of the papers: ``PrivBayes(epsilon=1.0, score="R").fit(df, schema)``.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    score: "I", "F", "R", or "auto" (F when all is binary, else R).
+    encoding: "hierarchical", "vanilla", "binary" or "gray".
+    beta: share of the budget for the structure; theta: usefulness a bought table must have.
+    max_parents: the degree k (binary form) or a cap on parents (general form).
+    first: the attribute the network starts from; network: a network to use, so that nothing is spent on structure.
+    max_candidates: cap on candidates a round; above it they are thinned without looking at the data.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+    def fit(
+        self,
+        source: Any,
+        schema: Schema,
+        *,
+        engine: str = "memory",
+        progress: Progress | None = None,
+        noise: NoiseSource | None = None,
+    ) -> Model:
+        """Learn a model from a private table. A second fit is a second spend. ``noise`` is for tests: it taints."""
+        from privbayes.counts.registry import open_backend
+        from privbayes.encoding.codec import Codec, output_types
+        from privbayes.methods.privbayes import fit as fit_privbayes
+        from privbayes.table.source import read_table
+
+        ledger = Ledger(
+            PrivacyBudget(epsilon=self.epsilon, delta=self.delta),
+            PrivacyUnit.of(self.neighbours, schema.rows_per_person),
+            noise,
+        )
+        table = read_table(source)
+        codec = Codec(schema, self.encoding)
+        encoded = codec.encode(table, progress=progress)
+        output = {"columns": list(table.columns), "types": output_types(schema, table), "kind": table.kind}
+        del table
+        counts = open_backend(engine, codec.domain, encoded.columns)
+        generator, n_rows = fit_privbayes(self, counts, ledger, progress)
+        return Model(
+            method="privbayes",
+            spec=self.spec(),
+            codec=codec,
+            generator=generator,
+            n_rows=n_rows,
+            guarantee=ledger.guarantee(),
+            receipts=ledger.receipts,
+            output=output,
+        )
+
+    def plan(self, schema: Schema, n_rows: int) -> Plan:
+        """What a fit would buy and how much noise that means, from public facts alone."""
+        from privbayes.encoding.codec import Codec
+
+        return plan_privbayes(
+            self,
+            Codec(schema, self.encoding).domain,
+            n=n_rows,
+            budget=PrivacyBudget(epsilon=self.epsilon, delta=self.delta),
+            unit=PrivacyUnit.of(self.neighbours, schema.rows_per_person),
+        )
+
+    def spec(self) -> dict[str, Any]:
+        """Every knob in plain values."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+METHODS: Mapping[str, type[PrivBayes]] = {"privbayes": PrivBayes}
+
+
+def fit(
+    source: Any,
+    schema: Schema,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    method: str = "privbayes",
+    neighbours: str = "replace",
+    engine: str = "memory",
+    progress: Progress | None = None,
+    noise: NoiseSource | None = None,
+    **options: Any,
+) -> Model:
+    """Learn a model of a private table with (epsilon, delta)-differential privacy.
+
+    source: a pandas, polars or Arrow frame, a DuckDB relation, or the path of a CSV, Parquet or Arrow file.
+    options: the knobs of the method, see `PrivBayes`.
+    """
+    chosen = _method(method, epsilon=epsilon, delta=delta, neighbours=neighbours, **options)
+    return chosen.fit(source, schema, engine=engine, progress=progress, noise=noise)
+
+
+def plan(
+    schema: Schema,
+    n_rows: int,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    method: str = "privbayes",
+    neighbours: str = "replace",
+    **options: Any,
+) -> Plan:
+    """What a fit would buy, and the error to expect, before any row is read."""
+    return _method(method, epsilon=epsilon, delta=delta, neighbours=neighbours, **options).plan(schema, n_rows)
+
+
+def load(path: str | Path) -> Model:
+    """A model from its file."""
+    from privbayes.modelfile.read import read_model
+
+    return Model._from_record(read_model(path), str(path))
+
+
+def _method(method: str, **options: Any) -> PrivBayes:
+    if method not in METHODS:
+        raise UnsupportedError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
+    known = METHODS[method].__dataclass_fields__
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise UnsupportedError(f"{method} has no option {unknown[0]!r}; there are: {', '.join(known)}")
+    return METHODS[method](**options)
+
+
+class Model:
+    """A fitted model: sample from it, ask it for marginals, save it. It holds released values only."""
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        spec: Mapping[str, Any],
+        codec: Codec,
+        generator: GenerativeModel,
+        n_rows: int,
+        guarantee: Guarantee,
+        receipts: Sequence[Receipt],
+        output: Mapping[str, Any],
+    ) -> None:
+        self.method = method
+        self.spec = dict(spec)
+        self.n_rows = n_rows
+        self.guarantee = guarantee
+        self.receipts = tuple(receipts)
+        self._codec = codec
+        self._generator = generator
+        self._output = dict(output)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema the model was fitted with."""
+        return self._codec.schema
+
+    @property
+    def epsilon(self) -> float:
+        """The promised epsilon (infinite when the model was made with scripted noise)."""
+        return self.guarantee.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The promised delta, 0 under pure epsilon."""
+        return self.guarantee.delta
+
+    @property
+    def is_private(self) -> bool:
+        """False when the model was made with scripted noise, for tests."""
+        return self.guarantee.private
+
+    def __repr__(self) -> str:
+        return f"<privbayes model: {self.method}, {len(self.schema.columns)} columns, {self.guarantee.sentence()}>"
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        as_: str | None = None,
+    ) -> Any:
+        """``n`` synthetic rows (default: as many as were fitted), as the kind of frame that came in.
+
+        seed: the same rows again. where: exact conditioning, ``{"sex": "Female"}`` or a list of values.
+        as_: "pandas", "polars" or "arrow".
+        """
+        import pyarrow as pa
+
+        from privbayes.table.frames import to_frame
+
+        batches = list(self.sample_batches(n, seed=seed, where=where))
+        return to_frame(pa.concat_tables(batches), as_ or self._output["kind"])
+
+    def sample_batches(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[pa.Table]:
+        """The same rows as `sample`, in Arrow tables of bounded size, for writing as they come."""
+        from privbayes.sample.stream import synthetic_tables
+
+        rows = self.n_rows if n is None else n
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+            raise UnsupportedError(f"the number of rows must be a whole number of 0 or more, not {rows!r}")
+        return synthetic_tables(
+            self._codec,
+            self._generator,
+            rows,
+            seed=seed,
+            where=where or {},
+            batch_rows=BATCH_ROWS,
+            order=self._output["columns"],
+            types=self._output["types"],
+            progress=progress,
+        )
+
+    def marginal(self, columns: Sequence[str] | str, *, as_: str | None = None) -> Any:
+        """The joint distribution of some columns under the model, exactly: a frame of labels and ``probability``."""
+        from privbayes.sample.answers import marginal_table
+        from privbayes.table.frames import to_frame
+
+        names = [columns] if isinstance(columns, str) else list(columns)
+        return to_frame(marginal_table(self._codec, self._generator, names), as_ or self._output["kind"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file; a model that is not private says so there too."""
+        from privbayes.modelfile.write import write_model
+
+        write_model(self._record(), path)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything the model says about itself, in plain values."""
+        domain = self._codec.domain
+        return {
+            "method": self.method,
+            "guarantee": self.guarantee.to_dict() | {"sentence": self.guarantee.sentence()},
+            "spent": {
+                "unit": "epsilon" if self.guarantee.rho is None else "rho",
+                "sum_of_receipts": float(sum(receipt.cost for receipt in self.receipts)),
+            },
+            "n_rows": self.n_rows,
+            "columns": list(self._output["columns"]),
+            "spec": self.spec,
+            **self._generator.structure(),
+            "tables": [
+                {
+                    "columns": [domain.names[domain.axis_attribute[axis]] for axis in axes],
+                    "levels": [domain.axis_level(axis) for axis in axes],
+                    "cells": int(m.values.size),
+                    "noise": m.noise,
+                    "scale": m.scale,
+                    "expected_absolute_noise": m.expected_absolute_noise,
+                }
+                for axes, m in self._generator.tables
+            ],
+            "receipts": [receipt.to_dict() for receipt in self.receipts],
+        }
+
+    def _record(self) -> ModelRecord:
+        from privbayes.modelfile.format import ModelRecord
+
+        return ModelRecord(
+            method=self.method,
+            schema=self.schema.to_dict(),
+            spec=self.spec,
+            structure=self._generator.structure(),
+            tables=self._generator.tables,
+            n_rows=self.n_rows,
+            guarantee=self.guarantee,
+            receipts=self.receipts,
+            output=self._output,
+        )
+
+    @staticmethod
+    def _from_record(record: ModelRecord, name: str) -> Model:
+        from privbayes.encoding.codec import Codec
+        from privbayes.errors import ModelFileError, PrivBayesError
+        from privbayes.model.read import generator_of
+
+        try:
+            schema = Schema.from_dict(record.schema)
+            codec = Codec(schema, record.spec["encoding"])
+            generator = generator_of(codec.domain, record.structure, record.tables)
+            if sorted(record.output["columns"]) != sorted(schema.columns) or not isinstance(record.output["kind"], str):
+                raise ValueError("output")
+            output = {**record.output, "types": dict(record.output["types"])}
+        except (PrivBayesError, ValueError, KeyError, TypeError, IndexError):
+            raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
+        return Model(
+            method=record.method,
+            spec=record.spec,
+            codec=codec,
+            generator=generator,
+            n_rows=record.n_rows,
+            guarantee=record.guarantee,
+            receipts=record.receipts,
+            output=output,
+        )

@@ -1,0 +1,66 @@
+"""The verb `inspect`: what a model file holds, promises and cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from privbayes.cli.console import heading, number, printable, show_json, show_pairs, show_table
+from privbayes.cli.options import Json, ModelFile
+
+__all__ = ["inspect", "show_spending"]
+
+_PURPOSES = {"choice": "choosing links", "table": "noisy tables"}
+
+
+def inspect(model: ModelFile, json: Json = False) -> None:
+    """Show what a model promises, what it cost and how it links the columns."""
+    from privbayes import api
+
+    fitted = api.load(model)
+    description = fitted.describe()
+    if json:
+        show_json(description)
+        return
+    print(f"{printable(model)}: {description['method']}, {len(fitted.schema.columns)} columns, ", end="")
+    print(f"fitted to {number(description['n_rows'])} rows")
+    show_pairs([("guarantee", description["guarantee"]["sentence"])])
+    show_spending(description)
+    if "network" in description:
+        heading("Links: each column and what it is drawn from (a level means its groups in the schema)")
+        for child, parents in description["network"].items():
+            names = ", ".join(f"{name} (level {level})" if level else name for name, level in parents)
+            print(printable(f"  {child} <- {names}" if names else f"  {child}"))
+    heading("Noisy tables: the only counts in the model")
+    show_table(
+        ("columns", "cells", "noise per cell (rows, on average)"),
+        [
+            (" x ".join(table["columns"]), number(table["cells"]), number(table["expected_absolute_noise"]))
+            for table in description["tables"]
+        ],
+        right=(1, 2),
+    )
+
+
+def show_spending(description: Mapping[str, Any]) -> None:
+    """What was bought, grouped by purpose, and the part of the budget that each took."""
+    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for receipt in description["receipts"]:
+        word = receipt["label"].partition(" ")[0]
+        groups[_PURPOSES.get(word, receipt["label"])].append(receipt)
+    unit = description["spent"]["unit"]
+    heading(f"What was bought ({number(description['spent']['sum_of_receipts'])} {unit} in all)")
+    show_table(
+        ("for", "spends", unit, "by"),
+        [
+            (
+                purpose,
+                number(len(receipts)),
+                f"{sum(receipt['cost'] for receipt in receipts):.4f}",
+                ", ".join(sorted({receipt["mechanism"] for receipt in receipts})),
+            )
+            for purpose, receipts in groups.items()
+        ],
+        right=(1, 2),
+    )

@@ -1,0 +1,119 @@
+"""The verb `plan`: what a fit would buy and how far off it would be, before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from privbayes.cli.console import heading, number, printable, show_json, show_pairs, show_table
+from privbayes.cli.options import (
+    Beta,
+    Delta,
+    Encoding,
+    Epsilon,
+    First,
+    Json,
+    MaxCandidates,
+    MaxParents,
+    Method,
+    Neighbours,
+    Network,
+    Score,
+    Theta,
+    UsedSchema,
+    check_method,
+    given,
+    read_network,
+)
+
+__all__ = ["plan"]
+
+
+def plan(
+    schema: UsedSchema,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", min=1, help="How many rows the table has.", show_default=False)
+    ],
+    epsilon: Epsilon,
+    delta: Delta = None,
+    method: Method = "privbayes",
+    neighbours: Neighbours = "replace",
+    encoding: Encoding = None,
+    score: Score = None,
+    beta: Beta = None,
+    theta: Theta = None,
+    max_parents: MaxParents = None,
+    first: First = None,
+    network: Network = None,
+    max_candidates: MaxCandidates = None,
+    json: Json = False,
+) -> None:
+    """Show what a fit would buy, and the error to expect, before any row is read.
+
+    Needs only the schema, the number of rows and the budget. Nothing is spent.
+    """
+    from privbayes import api
+
+    check_method(method, api.METHODS)
+    options = given(
+        encoding=encoding,
+        score=score,
+        beta=beta,
+        theta=theta,
+        max_parents=max_parents,
+        first=first,
+        network=read_network(network),
+        max_candidates=max_candidates,
+    )
+    result = api.plan(
+        api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options
+    ).to_dict()
+    if json:
+        show_json(result)
+    else:
+        _show(result)
+
+
+def _show(plan: Mapping[str, Any]) -> None:
+    budget = f"epsilon {number(plan['epsilon'])}" + (f", delta {plan['delta']:g}" if plan["delta"] else "")
+    print(f"A {plan['method']} fit of {number(plan['n_rows'])} rows with {budget} ({plan['neighbours']}) would buy:")
+    show_pairs(_bought(plan))
+    heading("Error of each column from the noise (total variation distance: 0 is exact, 1 is useless)")
+    show_table(
+        ("column", "values", "expected error"),
+        [(column["name"], number(column["values"]), f"{column['expected_error']:.4f}") for column in plan["columns"]],
+        right=(1, 2),
+    )
+    pairs = plan["pairs"]
+    if pairs["worst"]:
+        heading(
+            f"Error of the {number(pairs['together_in_a_table'])} of {number(pairs['of'])} pairs of columns that share "
+            f"a noisy table: {pairs['mean_expected_error']:.4f} on average; the largest:"
+        )
+        show_table(
+            ("columns", "expected error"),
+            [(" x ".join(pair["columns"]), f"{pair['expected_error']:.4f}") for pair in pairs["worst"]],
+            right=(1,),
+        )
+    print()
+    for note in plan["notes"]:
+        print(printable(f"Note: {note}."))
+
+
+def _bought(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+    unit = "epsilon" if plan["rho"] is None else "rho"
+    draws = "none" if not plan["draws"] else f"{number(plan['draws'])}, {unit} {number(plan['share_a_draw'])} each"
+    thinned = " (thinned without reading rows)" if plan["candidates_thinned"] else ""
+    rows = [("choices of links", draws)]
+    if plan["draws"]:
+        rows.append(("candidates", f"{number(plan['candidates'])} in all, compared by score {plan['score']}{thinned}"))
+    if plan["degree"] is not None:
+        rows.append(("parents a column", f"at most {number(plan['degree'])}"))
+    if plan["cell_limit"] is not None:
+        rows.append(("largest table", f"{number(plan['cell_limit'])} cells"))
+    rows.append(("noisy tables", f"{number(plan['tables'])}, {unit} {number(plan['share_a_table'])} each"))
+    noise = f"{plan['noise']} of scale {number(plan['noise_scale'])}: {number(plan['expected_cell_noise'])} rows off"
+    rows.append(("noise in a cell", f"{noise} on average"))
+    return rows

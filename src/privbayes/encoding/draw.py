@@ -1,0 +1,106 @@
+"""Codes to cells: values in the column's own kind, drawn uniformly inside a bin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from privbayes.encoding.types import listed_cells, natural_type
+from privbayes.schema.columns import (
+    BooleanColumn,
+    Column,
+    DateColumn,
+    DatetimeColumn,
+    IdColumn,
+    ListedColumn,
+    NumberColumn,
+    WholeColumn,
+)
+
+__all__ = ["column_cells", "id_cells"]
+
+Floats = NDArray[np.float64]
+
+
+def column_cells(
+    column: Column, codes: NDArray[np.integer[Any]], rng: np.random.Generator, form: pa.DataType | None = None
+) -> pa.Array:
+    """The cells of a modelled column; `form` is the Arrow type to give them."""
+    form = natural_type(column) if form is None else form
+    missing = None if column.missing_code is None else codes == column.missing_code
+    if isinstance(column, ListedColumn):
+        return _listed(column, codes, missing, form)
+    if isinstance(column, BooleanColumn):
+        cells = pa.array(codes == 1, mask=missing)
+        return cells.cast(form)
+    assert isinstance(column, (NumberColumn, WholeColumn))
+    # A missing cell draws like any other and is masked: what is drawn for one column never shifts the next.
+    bins = codes if missing is None else np.where(missing, 0, codes)
+    if isinstance(column, NumberColumn):
+        return _numbers(column, bins, rng, missing, form)
+    edges = np.array(column.edges, np.int64)
+    first, last = edges[:-1], edges[1:] - 1
+    units = first[bins] if (first == last).all() else rng.integers(first[bins], last[bins], endpoint=True)
+    return _from_units(column, pa.array(units, pa.int64(), mask=missing), form)
+
+
+def _numbers(
+    column: NumberColumn,
+    bins: NDArray[Any],
+    rng: np.random.Generator,
+    missing: NDArray[np.bool_] | None,
+    form: pa.DataType,
+) -> pa.Array:
+    edges = np.array(column.edges)
+    low, high = edges[:-1], edges[1:].copy()
+    high[:-1] = np.nextafter(high[:-1], -np.inf)  # an inner upper edge belongs to the next bin
+    values = np.clip(low[bins] + (edges[1:] - low)[bins] * rng.random(len(bins)), low[bins], high[bins])
+    if pa.types.is_float32(form):
+        values = _within_float32(values, low[bins], high[bins])
+    cells = pa.array(values, mask=missing)
+    if pa.types.is_decimal(form):
+        return pc.round(cells, ndigits=form.scale).cast(form, safe=False)
+    return cells.cast(form)
+
+
+def _within_float32(values: Floats, low: Floats, high: Floats) -> NDArray[np.float32]:
+    """Rounding to single precision must not carry a value over the edge of its bin."""
+    single = values.astype(np.float32)
+    single = np.where(single > high, np.nextafter(single, np.float32(-np.inf)), single)
+    return np.where(single < low, np.nextafter(single, np.float32(np.inf)), single)
+
+
+def _from_units(column: WholeColumn, units: pa.Array, form: pa.DataType) -> pa.Array:
+    """Integers, days or microseconds as the type wanted."""
+    if isinstance(column, DateColumn):
+        return units.cast(pa.int32()).cast(pa.date32()).cast(form)
+    if isinstance(column, DatetimeColumn):
+        zone = form.tz if pa.types.is_timestamp(form) else None
+        return units.cast(pa.timestamp("us", zone)).cast(form, safe=False)
+    return units.cast(form)
+
+
+def _listed(
+    column: ListedColumn, codes: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None, form: pa.DataType
+) -> pa.Array:
+    cells = listed_cells(column, form.value_type if pa.types.is_dictionary(form) else form)
+    if pa.types.is_dictionary(form):
+        index = pa.array(codes.astype(np.int32), mask=missing)
+        return pa.DictionaryArray.from_arrays(index, cells, ordered=form.ordered)
+    if missing is not None:
+        cells = pa.concat_arrays([cells, pa.nulls(1, cells.type)])
+    return cells.take(pa.array(codes))
+
+
+def id_cells(column: IdColumn, n_rows: int, first: int, form: pa.DataType | None = None) -> pa.Array:
+    """Running numbers from `first`, behind the prefix if there is one: nothing of the original ids is kept."""
+    numbers = pa.array(np.arange(first, first + n_rows, dtype=np.int64))
+    form = natural_type(column) if form is None else form
+    if column.prefix is None:
+        return numbers.cast(form)
+    texts = numbers.cast(pa.string())
+    return pc.binary_join_element_wise(column.prefix, texts, "").cast(form)

@@ -1,0 +1,29 @@
+"""From the structure and tables of a model file back to the model they define."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from privbayes.core.domain import Domain
+from privbayes.core.network import BayesianNetwork
+from privbayes.model.bayes_net import BayesNetModel
+from privbayes.model.protocol import GenerativeModel
+from privbayes.privacy.released import Measurement
+
+__all__ = ["generator_of"]
+
+
+def generator_of(
+    domain: Domain, structure: Mapping[str, Any], tables: Sequence[tuple[tuple[int, ...], Measurement]]
+) -> GenerativeModel:
+    """Rebuild a model; ValueError when its parts do not fit each other."""
+    for axes, measurement in tables:
+        attributes = {int(domain.axis_attribute[axis]) for axis in axes}
+        if len(attributes) != len(axes) or domain.cells(axes) != measurement.values.size:
+            raise ValueError("a table does not match its axes")
+    named = {
+        str(child): [(str(name), int(level)) for name, level in parents]
+        for child, parents in structure["network"].items()
+    }
+    return BayesNetModel(domain, BayesianNetwork.of_names(domain, named), tables)

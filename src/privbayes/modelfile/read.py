@@ -1,0 +1,81 @@
+"""Reading a model file: every field is checked, and whatever is wrong ends in one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privbayes.errors import ModelFileError
+from privbayes.modelfile.format import DIGEST, LENGTH, MAGIC, PREFIX, VERSION, ModelRecord
+from privbayes.privacy.released import Guarantee, Measurement, Receipt
+
+__all__ = ["from_bytes", "read_model"]
+
+
+def read_model(path: str | Path) -> ModelRecord:
+    """Read and check a model file."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror or 'unreadable'}") from None
+    return from_bytes(data, str(path))
+
+
+def from_bytes(data: bytes, name: str) -> ModelRecord:
+    """Check and parse the bytes of a model file."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise ModelFileError(f"{name} is not a privbayes model; `privbayes fit` makes one")
+    if len(data) < PREFIX:
+        raise ModelFileError(f"{name} is cut short; copy or fit it again")
+    version = int.from_bytes(data[8:12], "little")
+    if version != VERSION:
+        raise ModelFileError(f"{name} has format version {version}, this program reads version {VERSION}; update privbayes")
+    body = data[PREFIX:]
+    if hashlib.sha256(body).digest() != data[DIGEST]:
+        raise ModelFileError(f"{name} is damaged or cut short (its checksum does not match); copy or fit it again")
+    length = int.from_bytes(data[LENGTH], "little")
+    try:
+        return _parse(json.loads(body[:length]), body[length:])
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+        raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
+
+
+def _parse(header: Mapping[str, Any], arrays: bytes) -> ModelRecord:
+    tables: list[tuple[tuple[int, ...], Measurement]] = []
+    start = 0
+    for entry in header["tables"]:
+        cells = _natural(entry["cells"])
+        values = np.frombuffer(arrays, "<i8", count=cells, offset=start).astype(np.int64)
+        start += 8 * cells
+        scale = float(entry["scale"])
+        if not (isfinite(scale) and scale >= 0):
+            raise ValueError("scale")
+        axes = tuple(_natural(axis) for axis in entry["axes"])
+        tables.append(
+            (axes, Measurement(label=str(entry["label"]), values=values, noise=str(entry["noise"]), scale=scale))
+        )
+    if start != len(arrays):
+        raise ValueError("length")
+    return ModelRecord(
+        method=str(header["method"]),
+        schema=dict(header["schema"]),
+        spec=dict(header["spec"]),
+        structure=dict(header["structure"]),
+        tables=tables,
+        n_rows=_natural(header["n_rows"]),
+        guarantee=Guarantee.from_dict(header["guarantee"]),
+        receipts=[Receipt.from_dict(entry) for entry in header["receipts"]],
+        output=dict(header["output"]),
+    )
+
+
+def _natural(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("not a natural number")
+    return value

@@ -1,0 +1,1 @@
+"""What is public about a table: names, kinds, values, bounds, bins, taxonomies."""

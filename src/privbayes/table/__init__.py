@@ -1,0 +1,1 @@
+"""Tables in and out: frames and files, all as Arrow columns."""
