@@ -248,11 +248,12 @@ def test_one_column_and_constant_columns(encoding: str) -> None:
     assert set(synthetic["k"].to_pylist()) == {"only"}
 
 
-def test_only_ids_leave_nothing_to_model() -> None:
-    schema = pb.Schema.from_dict({"columns": {"pid": {"type": "id", "prefix": "P"}}})
-    model = pb.fit(pa.table({"pid": ["x", "y"]}), schema, epsilon=1.0)
+def test_ids_are_numbered_afresh() -> None:
+    schema = pb.Schema.from_dict({"columns": {"pid": {"type": "id", "prefix": "P"}, "b": {"type": "boolean"}}})
+    model = pb.fit(pa.table({"pid": ["x", "y"], "b": [True, False]}), schema, epsilon=1.0)
     assert model.sample(3, seed=0)["pid"].to_pylist() == ["P1", "P2", "P3"]
-    assert model.receipts == ()
+    with pytest.raises(pb.SchemaError, match="every column is an id"):
+        pb.Schema.from_dict({"columns": {"pid": {"type": "id"}}})
 
 
 def test_two_hundred_columns_and_ten_thousand_values() -> None:
@@ -328,3 +329,37 @@ def test_an_unknown_number_of_rows_is_refused() -> None:
         with pytest.raises(pb.UnsupportedError, match="number of rows"):
             model.sample(wrong)  # type: ignore[arg-type]
     assert model.sample(0).num_rows == 0
+
+
+@pytest.mark.parametrize("encoding", ["hierarchical", "gray"])
+def test_where_conditions_exactly(encoding: str) -> None:
+    model = pb.fit(mixed_table(), mixed_schema(), epsilon=20.0, encoding=encoding)
+    rows = model.sample(4_000, seed=1, where={"sex": "Female", "severity": ["low", "high"], "smoker": True})
+    assert set(rows["sex"].to_pylist()) == {"Female"}
+    assert set(rows["smoker"].to_pylist()) == {True}
+    assert set(rows["severity"].to_pylist()) == {"low", "high"}
+    joint = model_joint(model, ["sex", "smoker", "severity", "ward"])
+    expected = joint[0, 1, [0, 2], :].sum(axis=0)
+    expected /= expected.sum()
+    seen = np.array([(np.array(rows["ward"].to_pylist()) == w).mean() for w in ["A1", "A2", "B1", "B2", "ICU", "other"]])
+    assert 0.5 * np.abs(seen - expected).sum() < 0.04
+
+
+def test_where_on_binned_columns_gives_just_those_values() -> None:
+    model = pb.fit(mixed_table(), mixed_schema(), epsilon=20.0)
+    rows = model.sample(600, seed=1, where={"age": [41, 44, 90], "seen": "2021-03-04", "bmi": 25})
+    assert set(rows["age"].to_pylist()) == {41, 44, 90}
+    assert {str(day) for day in rows["seen"].to_pylist()} == {"2021-03-04"}
+    assert set(rows["bmi"].to_pylist()) == {25.0}
+    assert rows["age"].type == pa.int64()
+    assert model.sample(50, seed=1, where={"bmi": None})["bmi"].null_count == 50
+    assert model.sample(50, seed=1, where={"bmi": ""})["bmi"].null_count == 50
+
+
+@pytest.mark.parametrize(
+    "where", [{"nope": 1}, {"pid": 3}, {"sex": "Robot"}, {"age": 7}, {"age": "old"}, {"sex": []}, {"bmi": [None, 20]}, {"sex": None}]
+)
+def test_where_that_cannot_be_is_refused(where: dict[str, Any]) -> None:
+    model = pb.fit(mixed_table(200), mixed_schema(), epsilon=5.0)
+    with pytest.raises(pb.SchemaError, match=f"{next(iter(where))}"):
+        model.sample(5, where=where)

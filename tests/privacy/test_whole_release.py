@@ -92,7 +92,7 @@ def test_a_neighbour_is_not_told_apart_beyond_epsilon() -> None:
     e^epsilon times as likely under one as under the other, at 99.9% confidence over all events.
     """
     domain = Domain((Attribute.flat("x", 2), Attribute.flat("y", 2), Attribute.flat("z", 2)))
-    epsilon, fits = 1.0, 3_000
+    epsilon, fits = 1.0, 1_500
     tables = [np.array([[0, 0, 1]] * 6, np.uint8), np.array([[0, 0, 1]] * 5 + [[1, 1, 0]], np.uint8)]
     seen: list[dict[tuple[object, ...], int]] = []
     for rows in tables:

@@ -53,19 +53,20 @@ def join_tables(
     pass_cost: float,
     cell_cost: float,
     max_cells: float,
-    width: int,
     window: int,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    roots: NDArray[Any],
+    root_of: NDArray[Any],
+) -> int:
     """Join each table, in the order given, to the one of the latest ``window`` roots where that saves most.
 
     A root costs ``pass_cost`` to count from rows and ``cell_cost`` times its cells for each table summed out of it.
-    Returns the roots (axes ascending, padded to ``width``) and the root of each table.
+    Fills ``roots`` (a row for each table at most, all -1 beforehand; axes ascending) and the root of each table;
+    returns how many roots there are.
     """
-    roots = np.full((len(tables), width), -1, np.int32)
     root_length = np.zeros(len(tables), np.int64)
     root_cells = np.zeros(len(tables))
     members = np.zeros(len(tables), np.int64)
-    root_of = np.empty(len(tables), np.int64)
+    width = roots.shape[1]
     trial, joint = np.empty(width, np.int32), np.empty(width, np.int32)
     count = 0
     for t in range(len(tables)):
@@ -78,13 +79,16 @@ def join_tables(
             together = cell_cost * grown * (members[r] + 1)
             if apart - together > saved:
                 best, saved, best_length, best_cells = r, apart - together, length, grown
-                joint[:length] = trial[:length]
+                for j in range(length):
+                    joint[j] = trial[j]
         if best < 0:
             best, best_length, best_cells = count, lengths[t], cells[t]
-            joint[:best_length] = tables[t, :best_length]
+            for j in range(best_length):
+                joint[j] = tables[t, j]
             count += 1
-        roots[best, :best_length] = joint[:best_length]
+        for j in range(best_length):
+            roots[best, j] = joint[j]
         root_length[best], root_cells[best] = best_length, best_cells
         members[best] += 1
         root_of[t] = best
-    return roots[:count].copy(), root_of
+    return count

@@ -59,7 +59,9 @@ def plan_counts(requests: MarginalRequests, domain: Domain, n_rows: int) -> Coun
     if len(mixed):
         from privbayes.counts.joins import join_tables
 
-        joint, table_joint = join_tables(
+        joint = np.full((len(mixed), tables.shape[1] + _JOINT_EXTRA_AXES), -1, np.int32)
+        table_joint = np.empty(len(mixed), np.int64)
+        n_joint = join_tables(
             tables[mixed],
             lengths[mixed],
             sizes[mixed].astype(np.float64),
@@ -68,12 +70,13 @@ def plan_counts(requests: MarginalRequests, domain: Domain, n_rows: int) -> Coun
             float(n_rows),
             _CELL_COST,
             float(min(_JOINT_CELLS, n_rows)),
-            tables.shape[1] + _JOINT_EXTRA_AXES,
             _WINDOW,
+            joint,
+            table_joint,
         )
         table_root[mixed] = n_packed + table_joint
         padding = np.full((n_packed, joint.shape[1] - roots.shape[1]), -1, np.int32)
-        roots = np.concatenate([np.concatenate([roots, padding], axis=1), joint])
+        roots = np.concatenate([np.concatenate([roots, padding], axis=1), joint[:n_joint]])
     return CountingPlan(
         roots=roots,
         root_cells=MarginalRequests(roots).sizes(domain),

@@ -21,7 +21,7 @@ from privbayes.schema.columns import (
     WholeColumn,
 )
 
-__all__ = ["column_cells", "id_cells"]
+__all__ = ["column_cells", "id_cells", "unit_cells"]
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def column_cells(
     edges = np.array(column.edges, np.int64)
     first, last = edges[:-1], edges[1:] - 1
     units = first[bins] if (first == last).all() else rng.integers(first[bins], last[bins], endpoint=True)
-    return _from_units(column, pa.array(units, pa.int64(), mask=missing), form)
+    return unit_cells(column, pa.array(units, pa.int64(), mask=missing), form)
 
 
 def _numbers(
@@ -74,14 +74,14 @@ def _within_float32(values: Floats, low: Floats, high: Floats) -> NDArray[np.flo
     return np.where(single < low, np.nextafter(single, np.float32(np.inf)), single)
 
 
-def _from_units(column: WholeColumn, units: pa.Array, form: pa.DataType) -> pa.Array:
-    """Integers, days or microseconds as the type wanted."""
+def unit_cells(column: Column, units: pa.Array, form: pa.DataType) -> pa.Array:
+    """Numbers, integers, days or microseconds as the type wanted."""
     if isinstance(column, DateColumn):
         return units.cast(pa.int32()).cast(pa.date32()).cast(form)
     if isinstance(column, DatetimeColumn):
         zone = form.tz if pa.types.is_timestamp(form) else None
         return units.cast(pa.timestamp("us", zone)).cast(form, safe=False)
-    return units.cast(form)
+    return units.cast(form, safe=not isinstance(column, NumberColumn))
 
 
 def _listed(

@@ -30,7 +30,7 @@ from privbayes.table.texts import (
     without_missing,
 )
 
-__all__ = ["code_dtype", "column_codes"]
+__all__ = ["code_dtype", "column_codes", "plain_values"]
 
 Codes = NDArray[np.int64]
 
@@ -130,7 +130,7 @@ def _codes(column: Column, cells: pa.Array) -> Codes:
         return _listed_codes(column, cells)
     if is_text(form):
         cells = without_missing(_readable(cells))
-    values, valid = _plain_values(column, cells)
+    values, valid = plain_values(column, cells)
     missing = cells.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
     codes = values if isinstance(column, BooleanColumn) else _bin(column, values)
     return np.where(missing, _MISSING, np.where(valid, codes, _WRONG))
@@ -145,7 +145,7 @@ def _bin(column: Column, values: NDArray[Any]) -> Codes:
     return np.searchsorted(inner, values, side="right").astype(np.int64)
 
 
-def _plain_values(column: Column, cells: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def plain_values(column: Column, cells: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Cells as numbers, days, microseconds or 0 and 1, and which of them are of the right kind."""
     form = cells.type
     nothing = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)

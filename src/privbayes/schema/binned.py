@@ -35,6 +35,11 @@ class BinnedColumn(Column):
         if not is_integer(self.bins) or not 1 <= self.bins <= MAX_BINS:
             raise SchemaError(f"bins must be a whole number from 1 to {MAX_BINS}, not {shown(self.bins)}")
 
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """Lower edge of every bin, and the end of the last."""
+        raise NotImplementedError
+
     def levels(self) -> tuple[tuple[int, ...], ...]:
         """A binary tree over the bins; missing stays apart."""
         return binary_tree_levels(self.n_values, int(self.nullable))

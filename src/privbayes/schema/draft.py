@@ -57,9 +57,9 @@ def draft_schema(source: Any) -> Schema:
     columns: dict[str, Column] = {}
     rows_per_person = 1
     for name in table.columns:
-        seen = _look(table.column(name))
         problem = ""
         try:
+            seen = _look(table.column(name))
             columns[name] = _draft(name, seen, table.n_rows)
         except SchemaError as error:
             problem = str(error)

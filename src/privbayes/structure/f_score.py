@@ -160,8 +160,10 @@ def joint_maximum(c0: NDArray[np.int64], c1: NDArray[np.int64]) -> int:
             items += 1
     order = movable[:items]
     _sort_by_density(order, there, here)
-    gain = _knapsack(int(2 * full - n), 2 * here[order], 2 * there[order])
-    return int(n + 2 * other + gain)
+    weight, gain = np.empty(items, np.int64), np.empty(items, np.int64)
+    for i in range(items):
+        weight[i], gain[i] = 2 * here[order[i]], 2 * there[order[i]]
+    return int(n + 2 * other + _knapsack(2 * full - n, weight, gain))
 
 
 @njit(nogil=True, cache=True)
@@ -172,6 +174,8 @@ def score_f(
     for t in range(start, stop):
         half = (offsets[t + 1] - offsets[t]) // 2
         table = cells[offsets[t] : offsets[t + 1]]
-        n = table.sum()
+        n = np.int64(0)
+        for count in table:
+            n += count
         value = joint_maximum(table[:half], table[half:])
         out[t] = 2 * value - 3 * n if rows else value - 2 * n

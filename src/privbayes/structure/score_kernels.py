@@ -16,7 +16,9 @@ __all__ = ["score_i", "score_r", "score_r_counts"]
 def _margins(table: NDArray[Any], child_size: int, child: NDArray[Any], parents: NDArray[Any]) -> int:
     """Fill the counts of the child's values and of the parent cells; returns the number of rows."""
     width = table.size // child_size
-    parents[:width] = 0
+    for p in range(width):
+        parents[p] = 0
+    rows = np.int64(0)
     for x in range(child_size):
         total = np.int64(0)
         for p in range(width):
@@ -24,7 +26,8 @@ def _margins(table: NDArray[Any], child_size: int, child: NDArray[Any], parents:
             total += count
             parents[p] += count
         child[x] = total
-    return int(child[:child_size].sum())
+        rows += total
+    return int(rows)
 
 
 @njit(nogil=True, cache=True)
