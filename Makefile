@@ -39,7 +39,7 @@ types: .venv/installed-dev ## check the types
 	@$(BIN)/mypy
 
 bench: .venv/installed-bench ## run the benchmarks (long); see benchmarks/RESULTS.md
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@for script in speed score_functions paper_accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean: ## remove the environment, caches and the demo
 	@rm -rf .venv .tmp .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist

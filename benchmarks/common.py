@@ -79,7 +79,9 @@ class Original:
         total = 0.0
         for child, parents in network.items():
             axes = (domain.axis(index[child]), *(domain.axis(index[name]) for name, _ in parents))
-            joint = self._backend.count(MarginalRequests.of([axes])).cells.reshape(domain.cardinalities[index[child]], -1)
+            joint = self._backend.count(MarginalRequests.of([axes])).cells.reshape(
+                domain.cardinalities[index[child]], -1
+            )
             p = joint / self.n_rows
             independent = p.sum(1, keepdims=True) * p.sum(0, keepdims=True)
             seen = p > 0

@@ -1,4 +1,4 @@
-"""PrivBayes with the papers' defaults (theta 4, beta 0.3): mean total variation distance over all 2- and 3-way marginals.
+"""PrivBayes with the papers' defaults (theta 4, beta 0.3): mean total variation distance, all 2- and 3-way.
 
     python benchmarks/paper_accuracy.py [--repeats 10] [--datasets nltcs acs adult br2000]
 
@@ -58,7 +58,9 @@ def plot(results: list[dict[str, Any]]) -> None:
             for variant in dict.fromkeys(row["variant"] for row in rows):
                 line = [row for row in rows if row["variant"] == variant]
                 means, errors = zip(*(row[f"tvd{k}"] for row in line), strict=True)
-                panel.errorbar([row["epsilon"] for row in line], means, errors, marker="o", ms=3, capsize=2, label=variant)
+                panel.errorbar(
+                    [row["epsilon"] for row in line], means, errors, marker="o", ms=3, capsize=2, label=variant
+                )
             panel.set(xscale="log", title=name, xlabel="epsilon", ylim=(0, None))
             panel.set_xticks(EPSILONS, [str(e) for e in EPSILONS])
             panel.minorticks_off()
@@ -83,7 +85,8 @@ def main() -> None:
                 row = measure(original, epsilon, options, arguments.repeats)
                 results.append(row)
                 print(
-                    f"{name:7} {row['variant']:13} eps {epsilon:<5} 2-way {row['tvd2'][0]:.4f} (se {row['tvd2'][1]:.4f})"
+                    f"{name:7} {row['variant']:13} eps {epsilon:<5}"
+                    f"  2-way {row['tvd2'][0]:.4f} (se {row['tvd2'][1]:.4f})"
                     f"  3-way {row['tvd3'][0]:.4f} (se {row['tvd3'][1]:.4f})  {row['seconds']:.2f} s",
                     flush=True,
                 )

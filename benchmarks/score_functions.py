@@ -37,7 +37,9 @@ def main() -> None:
                     )  # fmt: skip
                     values.append(original.mutual_information(model.describe()["network"]))
                 mean, error = mean_and_error(values)
-                results.append({"dataset": name, "score": score, "epsilon": epsilon, "bits": (mean, error), "repeats": repeats})
+                results.append(
+                    {"dataset": name, "score": score, "epsilon": epsilon, "bits": (mean, error), "repeats": repeats}
+                )
                 print(f"{name:7} eps {epsilon:<5} {score:9} sum of I = {mean:.3f} (se {error:.3f})", flush=True)
     save("score_functions", results)
     plot(results)

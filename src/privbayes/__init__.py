@@ -1,8 +1,8 @@
 """privbayes: a private table in, a synthetic table with a differential-privacy guarantee out.
 
-    import privbayes as pb
-    model = pb.fit(df, pb.Schema.load("table.schema.yaml"), epsilon=1.0)
-    synthetic = model.sample(10_000, seed=7)
+import privbayes as pb
+model = pb.fit(df, pb.Schema.load("table.schema.yaml"), epsilon=1.0)
+synthetic = model.sample(10_000, seed=7)
 """
 
 from __future__ import annotations

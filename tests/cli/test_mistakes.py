@@ -133,10 +133,11 @@ def test_unknown_columns_and_values_in_questions(run: Run, clinic: Clinic, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_arguments_shows_help_as_wrong_use(run: Run) -> None:
-    shown = run()
-    assert shown.code == 2
-    assert "Usage: privbayes" in shown.out + shown.err
+@pytest.mark.parametrize("arguments", [[], ["schema"]])
+def test_no_arguments_shows_help_as_wrong_use(run: Run, arguments: list[str]) -> None:
+    shown = run(*arguments)
+    assert (shown.code, shown.err) == (2, "")
+    assert "Usage: privbayes" in shown.out
 
 
 def test_an_error_not_raised_on_purpose_keeps_its_text_to_itself(

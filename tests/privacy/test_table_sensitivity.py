@@ -26,8 +26,10 @@ def test_table_bounds_hold_and_are_met(cells: int) -> None:
                 worst["replace"] = max(worst["replace"], (int(np.abs(change).sum()), int((change**2).sum())))
     for neighbours, (l1, l2_squared) in worst.items():
         bound = table_sensitivity(neighbours)  # type: ignore[arg-type]
-        assert bound.l1 is not None and bound.l2_squared is not None
-        assert l1 <= bound.l1 and l2_squared <= bound.l2_squared
+        assert bound.l1 is not None
+        assert bound.l2_squared is not None
+        assert l1 <= bound.l1
+        assert l2_squared <= bound.l2_squared
         if cells > 1:
             assert (l1, l2_squared) == (bound.l1, bound.l2_squared)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from shutil import which
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,10 +118,17 @@ def _show(
         "  (This comparison reads the original table. Here it is made up; with real patients it would not be private.)"
     )
     heading(f"Written to {folder}: {', '.join(Path(name).name for name in files.values())}. Next, for example:")
+    program = _program()
     for command in (
-        f"privbayes inspect {files['model.pbm']}",
-        f"privbayes marginal {files['model.pbm']} smoker,severity",
-        f"privbayes sample {files['model.pbm']} -n 100 --where sex=Female -o women.csv",
-        "privbayes schema draft YOUR_TABLE.csv -o schema.yaml",
+        f"inspect {files['model.pbm']}",
+        f"marginal {files['model.pbm']} smoker,severity",
+        f"sample {files['model.pbm']} -n 100 --where sex=Female -o women.csv",
+        "schema draft YOUR_TABLE.csv -o schema.yaml",
     ):
-        print(f"  {command}")
+        print(f"  {program} {command}")
+
+
+def _program() -> str:
+    """How to call this program again: by its name if the shell finds it, else by the path it was started with."""
+    started = Path(sys.argv[0])
+    return str(started) if started.name == "privbayes" and which("privbayes") is None else "privbayes"

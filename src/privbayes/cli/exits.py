@@ -33,9 +33,10 @@ def explain(error: BaseException) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     if _is_usage_error(error):
+        text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         context = getattr(error, "ctx", None)
         hint = f" (see: {context.command_path} --help)" if context is not None else ""
-        return _say(error.format_message().rstrip(".") + hint, WRONG_USE)  # type: ignore[attr-defined]
+        return _say(text + hint, WRONG_USE) if text else WRONG_USE  # without words: the help was shown instead
     if isinstance(error, PrivBayesError):
         return _say(str(error), FAILED)
     if isinstance(error, MemoryError):
@@ -69,7 +70,7 @@ def _say(text: str, code: int) -> int:
 
 
 def _is_usage_error(error: BaseException) -> bool:
-    """Told by its shape: typer keeps its own copy of click from 0.26 on, and uses click's classes before."""
+    """Told by its shape: the class belongs to the copy of click that typer keeps to itself."""
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
 

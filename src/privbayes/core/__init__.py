@@ -1,1 +1,1 @@
-
+"""Values and pure mathematics; knows nothing of rows or privacy."""

@@ -59,7 +59,7 @@ class Attribute:
 @dataclass(frozen=True)
 class Domain:
     """The attributes in order. An *axis* is one attribute at one level; axes are numbered 0, 1, 2, ... so that sets of
-    generalised attributes are plain integer arrays: attribute 0 level 0, attribute 0 level 1, ..., attribute 1 level 0, ...
+    generalised attributes are plain integer arrays: attribute 0 level 0, attribute 0 level 1, ..., then attribute 1.
     """
 
     attributes: tuple[Attribute, ...]
@@ -74,10 +74,12 @@ class Domain:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The names in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
     def cardinalities(self) -> tuple[int, ...]:
+        """|dom(X)| of each attribute."""
         return tuple(attribute.cardinality for attribute in self.attributes)
 
     @property

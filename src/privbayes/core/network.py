@@ -61,7 +61,9 @@ class BayesianNetwork:
         unknown = [name for name in parents if name not in index]
         if unknown or len(parents) != len(domain):
             missing = [name for name in domain.names if name not in parents]
-            raise ValueError(f"it must name every attribute once (unknown: {unknown or 'none'}, missing: {missing or 'none'})")
+            raise ValueError(
+                f"it must name every attribute once (unknown: {unknown or 'none'}, missing: {missing or 'none'})"
+            )
         pairs: dict[int, AttributeParents] = {}
         for child, given in parents.items():
             members: list[Parent] = []

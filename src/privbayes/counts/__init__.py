@@ -1,0 +1,1 @@
+"""Exact marginal counts from any engine."""

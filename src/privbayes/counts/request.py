@@ -45,7 +45,7 @@ class MarginalRequests:
         return np.minimum(cells, 2.0**62).astype(np.int64)
 
     def passes(self, domain: Domain, max_cells: int) -> Iterator[slice]:
-        """Consecutive parts of the batch whose tables have at most ``max_cells`` cells together (one table at least)."""
+        """Consecutive parts of the batch with at most ``max_cells`` cells each (one table at least)."""
         ends = np.cumsum(self.sizes(domain).astype(np.float64))
         start = 0
         while start < len(self):

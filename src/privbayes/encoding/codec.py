@@ -38,7 +38,9 @@ def check_columns(schema: Schema, table: PrivateTable) -> tuple[str, ...]:
     problems = []
     lacking = [name for name in schema.columns if name not in set(table.columns)]
     if lacking:
-        problems.append(f"the table lacks the columns {listed(lacking)}, which the schema lists")
+        one = len(table.columns) == 1 and any(mark in table.columns[0] for mark in ";\t|")
+        hint = "; the cells of a CSV file must be separated by commas" if one else ""
+        problems.append(f"the table lacks the columns {listed(lacking)}, which the schema lists{hint}")
     extra = [name for name in table.columns if name not in schema.columns]
     if extra:
         problems.append(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from privbayes.encoding.grids import decimal_grid, decimals, instant_grid, upper_edges, within_float32
 from privbayes.encoding.types import listed_cells, natural_type
 from privbayes.schema.columns import (
     BooleanColumn,
@@ -22,8 +23,6 @@ from privbayes.schema.columns import (
 )
 
 __all__ = ["column_cells", "id_cells", "unit_cells"]
-
-Floats = NDArray[np.float64]
 
 
 def column_cells(
@@ -43,9 +42,14 @@ def column_cells(
     if isinstance(column, NumberColumn):
         return _numbers(column, bins, rng, missing, form)
     edges = np.array(column.edges, np.int64)
-    first, last = edges[:-1], edges[1:] - 1
+    first, last, step = edges[:-1], edges[1:] - 1, 1
+    if isinstance(column, DatetimeColumn) and pa.types.is_timestamp(form) and form.unit in ("s", "ms"):
+        grid = instant_grid(column, form.unit)
+        if grid is not None:
+            step = 1_000_000 if form.unit == "s" else 1000
+            first, last = grid[0] // step, grid[1] // step
     units = first[bins] if (first == last).all() else rng.integers(first[bins], last[bins], endpoint=True)
-    return unit_cells(column, pa.array(units, pa.int64(), mask=missing), form)
+    return unit_cells(column, pa.array(units * step, pa.int64(), mask=missing), form)
 
 
 def _numbers(
@@ -55,23 +59,16 @@ def _numbers(
     missing: NDArray[np.bool_] | None,
     form: pa.DataType,
 ) -> pa.Array:
-    edges = np.array(column.edges)
-    low, high = edges[:-1], edges[1:].copy()
-    high[:-1] = np.nextafter(high[:-1], -np.inf)  # an inner upper edge belongs to the next bin
-    values = np.clip(low[bins] + (edges[1:] - low)[bins] * rng.random(len(bins)), low[bins], high[bins])
+    grid = decimal_grid(column, form) if pa.types.is_decimal(form) else None
+    if grid is not None:
+        first, last = grid
+        return decimals(rng.integers(first[bins], last[bins], endpoint=True), form, missing)
+    edges, high = np.array(column.edges), upper_edges(column)
+    low, width = edges[:-1], np.diff(edges)
+    values = np.clip(low[bins] + width[bins] * rng.random(len(bins)), low[bins], high[bins])
     if pa.types.is_float32(form):
-        values = _within_float32(values, low[bins], high[bins])
-    cells = pa.array(values, mask=missing)
-    if pa.types.is_decimal(form):
-        return pc.round(cells, ndigits=form.scale).cast(form, safe=False)
-    return cells.cast(form)
-
-
-def _within_float32(values: Floats, low: Floats, high: Floats) -> NDArray[np.float32]:
-    """Rounding to single precision must not carry a value over the edge of its bin."""
-    single = values.astype(np.float32)
-    single = np.where(single > high, np.nextafter(single, np.float32(-np.inf)), single)
-    return np.where(single < low, np.nextafter(single, np.float32(np.inf)), single)
+        return pa.array(within_float32(values, low[bins], high[bins]), mask=missing)
+    return pa.array(values, mask=missing).cast(form, safe=not pa.types.is_decimal(form))
 
 
 def unit_cells(column: Column, units: pa.Array, form: pa.DataType) -> pa.Array:
@@ -81,6 +78,8 @@ def unit_cells(column: Column, units: pa.Array, form: pa.DataType) -> pa.Array:
     if isinstance(column, DatetimeColumn):
         zone = form.tz if pa.types.is_timestamp(form) else None
         return units.cast(pa.timestamp("us", zone)).cast(form, safe=False)
+    if pa.types.is_decimal(form) and not isinstance(column, NumberColumn):
+        return units.cast(pa.string()).cast(form)  # by text: a cast from integers wants room for all of int64
     return units.cast(form, safe=not isinstance(column, NumberColumn))
 
 

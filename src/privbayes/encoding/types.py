@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from privbayes.encoding.grids import decimal_grid, instant_grid, upper_edges, within_float32
 from privbayes.errors import TableError
 from privbayes.schema.columns import (
     BooleanColumn,
@@ -97,12 +99,21 @@ def _output_type(column: Column, held: pa.DataType | None) -> pa.DataType:
         # A float column of 0 and 1 would hold integers if none were missing.
         return natural if pa.types.is_boolean(held) else pa.int64()
     if isinstance(column, NumberColumn):
-        if pa.types.is_float32(held):
-            return held
-        return held if pa.types.is_decimal(held) and _fits((column.min, column.max), held) else natural
+        return held if _number_fits(column, held) else natural
     if isinstance(column, IdColumn):
         return natural
     return _whole_output(column, held, natural)
+
+
+def _number_fits(column: NumberColumn, form: pa.DataType) -> bool:
+    """Every bin holds a value of the type."""
+    if pa.types.is_decimal(form) and form.bit_width >= 64:
+        return decimal_grid(column, form) is not None
+    if pa.types.is_float32(form):
+        low, high = np.array(column.edges[:-1]), upper_edges(column)
+        single = within_float32(low, low, high)
+        return bool(((single >= low) & (single <= high)).all())
+    return False
 
 
 def _whole_output(column: Column, held: pa.DataType, natural: pa.DataType) -> pa.DataType:
@@ -120,7 +131,8 @@ def _whole_output(column: Column, held: pa.DataType, natural: pa.DataType) -> pa
             bounds.cast(wanted, safe=wanted.unit == "ns")
         except pa.ArrowException:  # nanoseconds reach from 1677 to 2262 only
             return pa.timestamp("us", zone)
-        return wanted
+        coarse = wanted.unit in ("s", "ms") and instant_grid(column, wanted.unit) is None
+        return pa.timestamp("us", zone) if coarse else wanted
     return natural
 
 
@@ -143,10 +155,8 @@ def _listed_fits(column: ListedColumn, form: pa.DataType) -> bool:
 
 def _fits(bounds: tuple[Any, Any], form: pa.DataType) -> bool:
     try:
-        if pa.types.is_decimal(form) and isinstance(bounds[0], float):
-            digits = form.precision - form.scale
-            return all(abs(bound) < 10.0**digits for bound in bounds)
-        pa.array(bounds).cast(form)
+        cells = pa.array(bounds)
+        (cells.cast(pa.string()) if pa.types.is_decimal(form) else cells).cast(form)
     except (pa.ArrowException, OverflowError):
         return False
     return True

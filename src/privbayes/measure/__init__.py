@@ -1,0 +1,1 @@
+"""BUY: noisy tables through the ledger."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-
 from math import pi, sqrt
 from typing import Any
 
@@ -59,9 +58,7 @@ class Plan:
         return asdict(self)
 
 
-def plan_privbayes(
-    spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit
-) -> Plan:
+def plan_privbayes(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
     """Rehearse the fit with choices drawn at random, and price its tables."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise UnsupportedError(f"the number of rows must be a whole number of at least 1, not {n!r}")

@@ -23,7 +23,6 @@ from privbayes.counts.backend import CountingBackend
 from privbayes.errors import BudgetError, UnsupportedError
 from privbayes.measure.marginals import MeasuredTable, measure_marginals, measure_total, table_sensitivity
 from privbayes.model.bayes_net import BayesNetModel
-from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.noise import public_generator
 from privbayes.privacy.unit import PrivacyUnit
@@ -58,7 +57,9 @@ class PrivBayesSpec:
         if self.encoding not in ("hierarchical", "vanilla", "binary", "gray"):
             raise UnsupportedError(f"encoding must be hierarchical, vanilla, binary or gray, not {self.encoding!r}")
         if not 0 < self.beta < 1:
-            raise BudgetError(f"beta must lie strictly between 0 and 1, not {self.beta}; to spend nothing on structure give a network")
+            raise BudgetError(
+                f"beta must lie strictly between 0 and 1, not {self.beta}; to spend nothing on structure give a network"
+            )
         if not self.theta > 0:
             raise BudgetError(f"theta must be positive, not {self.theta}")
         if self.max_parents is not None and self.max_parents < 0:
@@ -107,7 +108,9 @@ def choose_shape(
     if score == "F" and not domain.is_binary:
         raise UnsupportedError("score F needs every attribute binary; use score R, or encoding binary or gray")
     if score == "I" and not unit.n_is_public:
-        raise UnsupportedError("score I has no finite bound when the number of rows is private (add-remove); use R or F")
+        raise UnsupportedError(
+            "score I has no finite bound when the number of rows is private (add-remove); use R or F"
+        )
     if spec.network is not None or d <= 1:
         return Shape(
             form="given", score=score, degree=None, limit=None, tables=d, draws=0, candidates_a_round=0,
@@ -153,9 +156,7 @@ def fit(
     """Select, buy, infer. Also returns the number of rows: public, or as bought."""
     domain = counts.domain
     n = measure_total(counts, ledger, ledger.total * TOTAL_FRACTION)
-    shape = choose_shape(
-        domain, spec, n=n, pure=ledger.budget.is_pure, unit=ledger.unit, budget=ledger.remaining
-    )
+    shape = choose_shape(domain, spec, n=n, pure=ledger.budget.is_pure, unit=ledger.unit, budget=ledger.remaining)
     network = _select(spec, shape, counts, ledger, progress)
     tables = tables_to_buy(domain, network, shape)
     _refuse_too_large(sum(domain.cells(axes) for axes in tables))
@@ -202,7 +203,9 @@ def _first(domain: Domain, spec: PrivBayesSpec, rng: np.random.Generator) -> int
     if spec.first is None:
         return int(rng.integers(len(domain)))
     if spec.first not in domain.names:
-        raise UnsupportedError(f"first = {spec.first!r} is not a modelled attribute; there are: {', '.join(domain.names)}")
+        raise UnsupportedError(
+            f"first = {spec.first!r} is not a modelled attribute; there are: {', '.join(domain.names)}"
+        )
     return domain.names.index(spec.first)
 
 

@@ -1,0 +1,1 @@
+"""INFER: distributions made of released values."""

@@ -58,7 +58,8 @@ class BayesNetModel:
         total = table.sum()
         if not total > 0:
             raise UnsupportedError("the model gives this condition no probability")
-        return table / total
+        shares: NDArray[np.float64] = table / total
+        return shares
 
     def sampler(self, evidence: Sequence[Factor] = ()) -> Sampler:
         """Ancestral sampling; under evidence the ancestors of what is fixed are drawn from their exact posterior first

@@ -57,7 +57,9 @@ def joint(
     """
     cells = prod(sizes[a] for a in keep)
     if cells > max_cells:
-        raise UnsupportedError(f"a table over these columns has {cells:,} cells, over the limit of {max_cells:,}; ask for fewer")
+        raise UnsupportedError(
+            f"a table over these columns has {cells:,} cells, over the limit of {max_cells:,}; ask for fewer"
+        )
     total = _sliced(list(factors), tuple(sorted(keep)), sizes, max_cells, MAX_SLICES)
     return np.transpose(total, [sorted(keep).index(a) for a in keep]) if keep else total
 
@@ -80,7 +82,9 @@ def eliminate(
     return rest, steps
 
 
-def elimination_order(scopes: Iterable[tuple[int, ...]], drop: Iterable[int], sizes: Sequence[int]) -> tuple[list[int], int]:
+def elimination_order(
+    scopes: Iterable[tuple[int, ...]], drop: Iterable[int], sizes: Sequence[int]
+) -> tuple[list[int], int]:
     """Least-cells-first order, and the most cells any step needs."""
     neighbours: dict[int, set[int]] = {}
     for scope in scopes:

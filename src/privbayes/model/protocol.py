@@ -1,4 +1,4 @@
-"""What every fitted model can do, whichever method made it. Right of the privacy line: it knows released values only."""
+"""What every fitted model can do, whichever method made it. It knows released values only."""
 
 from __future__ import annotations
 

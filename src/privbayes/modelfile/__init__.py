@@ -1,0 +1,1 @@
+"""Model files: layout, writing, reading."""

@@ -35,7 +35,9 @@ def from_bytes(data: bytes, name: str) -> ModelRecord:
         raise ModelFileError(f"{name} is cut short; copy or fit it again")
     version = int.from_bytes(data[8:12], "little")
     if version != VERSION:
-        raise ModelFileError(f"{name} has format version {version}, this program reads version {VERSION}; update privbayes")
+        raise ModelFileError(
+            f"{name} has format version {version}, this program reads version {VERSION}; update privbayes"
+        )
     body = data[PREFIX:]
     if hashlib.sha256(body).digest() != data[DIGEST]:
         raise ModelFileError(f"{name} is damaged or cut short (its checksum does not match); copy or fit it again")

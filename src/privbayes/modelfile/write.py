@@ -1,16 +1,12 @@
-"""Writing a model file: to a temporary neighbour first, so that no half file ever stands under the final name."""
+"""Writing a model file, whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
+from privbayes.core.atomic import atomic_file
 from privbayes.errors import ModelFileError
 from privbayes.modelfile.format import MAGIC, VERSION, ModelRecord
 
@@ -20,11 +16,8 @@ __all__ = ["to_bytes", "write_model"]
 def write_model(record: ModelRecord, path: str | Path) -> None:
     """Write, whole or not at all."""
     data = to_bytes(record)
-    try:
-        with _whole_file(Path(path)) as file:
-            file.write(data)
-    except OSError as error:
-        raise ModelFileError(f"cannot write {path}: {error.strerror or 'the disk refused'}") from None
+    with atomic_file(path, ModelFileError) as file:
+        file.write(data)
 
 
 def to_bytes(record: ModelRecord) -> bytes:
@@ -54,21 +47,3 @@ def to_bytes(record: ModelRecord) -> bytes:
     body = b"".join([text, *arrays])
     digest = hashlib.sha256(body).digest()
     return b"".join([MAGIC, VERSION.to_bytes(4, "little"), len(text).to_bytes(8, "little"), digest, body])
-
-
-@contextmanager
-def _whole_file(path: Path) -> Iterator[BinaryIO]:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or None)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

@@ -25,7 +25,9 @@ class PrivacyBudget:
         if not (isfinite(self.epsilon) and self.epsilon > 0):
             raise BudgetError(f"epsilon must be a positive finite number, not {self.epsilon}; try 1.0")
         if self.delta is not None and not 0 < self.delta < 1:
-            raise BudgetError(f"delta must lie strictly between 0 and 1, not {self.delta}; leave it out for pure epsilon")
+            raise BudgetError(
+                f"delta must lie strictly between 0 and 1, not {self.delta}; leave it out for pure epsilon"
+            )
 
     @property
     def is_pure(self) -> bool:

@@ -58,16 +58,16 @@ class Ledger:
         mechanism = self._noise.add_noise(
             pure=self.budget.is_pure, sensitivity=self._checked(sensitivity), share=self._available(share, label)
         )
-        self._record(label, mechanism.name, mechanism.scale, sensitivity, mechanism.cost, mechanism.private, values.size)
-        flat = np.ascontiguousarray(values, np.int64).ravel()
-        return Measurement(
-            label=label, values=mechanism.invoke(flat), noise=mechanism.name, scale=mechanism.scale
+        self._record(
+            label, mechanism.name, mechanism.scale, sensitivity, mechanism.cost, mechanism.private, values.size
         )
+        flat = np.ascontiguousarray(values, np.int64).ravel()
+        return Measurement(label=label, values=mechanism.invoke(flat), noise=mechanism.name, scale=mechanism.scale)
 
     def release_choice(
         self, scores: NDArray[np.int64], sensitivity: Sensitivity, share: Fraction, label: str
     ) -> Choice:
-        """The index of a high score for at most ``share`` of the budget. One candidate is no choice and costs nothing."""
+        """The index of a high score for at most ``share`` of the budget. One candidate is no choice and is free."""
         if scores.size == 0:
             raise ValueError("nothing to choose from")
         if scores.size == 1:
@@ -75,7 +75,9 @@ class Ledger:
         mechanism = self._noise.choose(
             pure=self.budget.is_pure, sensitivity=self._checked(sensitivity), share=self._available(share, label)
         )
-        self._record(label, mechanism.name, mechanism.scale, sensitivity, mechanism.cost, mechanism.private, scores.size)
+        self._record(
+            label, mechanism.name, mechanism.scale, sensitivity, mechanism.cost, mechanism.private, scores.size
+        )
         return Choice(label=label, index=mechanism.invoke(np.ascontiguousarray(scores, np.int64)))
 
     def guarantee(self) -> Guarantee:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import inf, isqrt, log, nextafter, sqrt
 from typing import Any, Protocol
 
@@ -115,7 +116,7 @@ class ScriptedNoise:
 
 
 def public_generator() -> np.random.Generator:
-    """Fresh randomness for what is decided without looking at the rows (the first attribute, thinning). Not seedable."""
+    """Fresh randomness for what is decided without looking at the rows: first attribute, thinning. Not seedable."""
     return np.random.default_rng()
 
 
@@ -180,9 +181,7 @@ def _calibrate(
         measurement = make(scale)
         cost = Fraction(float(measurement.map(d_in)))
         if cost <= share:
-            return Mechanism(
-                name=name, scale=scale, cost=cost, private=True, invoke=lambda values: invoke(measurement, values)
-            )
+            return Mechanism(name=name, scale=scale, cost=cost, private=True, invoke=partial(invoke, measurement))
         scale, step = scale + step, 2 * step
 
 

@@ -111,7 +111,9 @@ class Guarantee:
         """The guarantee in one line."""
         if not self.private:
             return "NOT PRIVATE: made with scripted noise, for tests only"
-        amount = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g} (rho = {self.rho:.4g})" if self.rho else "")
+        amount = f"epsilon = {self.epsilon:g}" + (
+            f", delta = {self.delta:g} (rho = {self.rho:.4g})" if self.rho else ""
+        )
         people = "one row" if self.rows_per_person == 1 else f"one person's rows (up to {self.rows_per_person})"
         change = "replacing" if self.neighbours == "replace" else "adding or removing"
         return f"{amount}-differential privacy for {change} {people}"

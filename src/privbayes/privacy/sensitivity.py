@@ -29,7 +29,7 @@ class Sensitivity:
                 raise ValueError("a sensitivity is not negative")
 
     def for_rows(self, rows: int) -> Sensitivity:
-        """The same bounds when a person has up to ``rows`` rows: the triangle inequality along a path of single rows."""
+        """The bounds when a person has up to ``rows`` rows: the triangle inequality along a path of single rows."""
         if rows == 1:
             return self
         return replace(

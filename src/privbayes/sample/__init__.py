@@ -1,0 +1,1 @@
+"""Rows and answers from a model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +67,7 @@ class AncestralSampler:
 def _parts(rows: int) -> list[slice]:
     workers = min(os.cpu_count() or 1, max(1, rows // 20_000))
     edges = np.linspace(0, rows, workers + 1).astype(int).tolist()
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def marginal_array(codec: Codec, model: GenerativeModel, columns: Sequence[str])
     for i, column in enumerate(columns):
         codes = codec.column_from_attributes(column)
         folded = np.zeros((*sizes[: i + 1], *flat.shape[i + 1 :]))
-        np.add.at(folded, (*[slice(None)] * i, codes), flat)
+        np.add.at(np.moveaxis(folded, i, 0), codes, np.moveaxis(flat, i, 0))
         flat = folded
     return flat
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -143,8 +144,9 @@ class NumberColumn(BinnedColumn):
     @cached_property
     def edges(self) -> tuple[float, ...]:
         """Lower edge of every bin, and max."""
-        width = self.max - self.min
-        return (*(self.min + width * (i / self.bins) for i in range(self.bins)), self.max)
+        # In fractions of the bounds as written: ten bins over 0 to 0.1 have an edge at 0.03, unlike 3 * (0.1 / 10).
+        low, high = Fraction(repr(self.min)), Fraction(repr(self.max))
+        return (self.min, *(float(low + (high - low) * i / self.bins) for i in range(1, self.bins)), self.max)
 
     @cached_property
     def value_labels(self) -> tuple[str, ...]:

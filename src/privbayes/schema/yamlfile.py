@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from privbayes.core.atomic import atomic_file
 from privbayes.errors import SchemaError
 from privbayes.schema.base import shown
 
@@ -92,17 +92,6 @@ def _with_dates(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write beside the target and move into place, so that a failure leaves nothing under the final name."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise SchemaError(f"{path}: cannot be written ({error.strerror})") from None
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    """Write, whole or not at all."""
+    with atomic_file(path, SchemaError) as file:
+        file.write(text.encode())

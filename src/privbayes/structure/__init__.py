@@ -1,0 +1,1 @@
+"""SELECT: which marginals to buy."""

@@ -12,12 +12,12 @@ import numpy as np
 
 from privbayes.core.domain import Domain
 
-__all__ = ["FixedDegree", "MaximalParentSets", "ParentSets", "TooManySets"]
+__all__ = ["FixedDegree", "MaximalParentSets", "ParentSets", "TooManySetsError"]
 
 ParentSet = tuple[int, ...]  # axes
 
 
-class TooManySets(Exception):
+class TooManySetsError(Exception):
     """An enumeration of parent sets passed its limit."""
 
 
@@ -75,7 +75,11 @@ class FixedDegree:
             return [every[i] for i in self._rng.choice(len(every), min(wanted, len(every)), replace=False)]
         found: dict[ParentSet, None] = {}
         while len(found) < wanted:
-            drawn = self._rng.random((wanted, len(items))).argpartition(size - 1, axis=1)[:, :size] if size else np.empty((1, 0))
+            drawn = (
+                self._rng.random((wanted, len(items))).argpartition(size - 1, axis=1)[:, :size]
+                if size
+                else np.empty((1, 0))
+            )
             for row in np.sort(drawn, axis=1):
                 found.setdefault(tuple(items[int(i)] for i in row))
                 if len(found) == wanted:
@@ -131,7 +135,7 @@ class MaximalParentSets:
         if tau not in self._too_many:
             try:
                 return self._enumerate(len(self._placed), tau, self._most, quota)
-            except TooManySets:
+            except TooManySetsError:
                 self._too_many.add(tau)
                 self.thinned = True
         return self._draw(tau, quota)
@@ -154,10 +158,10 @@ class MaximalParentSets:
                         used.add(rest)
                         sets.append((*rest, axis))
                 if len(sets) > quota:
-                    raise TooManySets
+                    raise TooManySetsError
             sets += [rest for rest in self._enumerate(i - 1, tau, most, quota) if rest not in used]
             if len(sets) > quota:
-                raise TooManySets
+                raise TooManySetsError
             self._solved[key] = sets
         return self._solved[key]
 
@@ -186,7 +190,9 @@ class MaximalParentSets:
         self._pools[tau] = sets
         return sets
 
-    def _fill(self, members: ParentSet, tau: int, order: tuple[int, ...] | list[int], coarse: bool = False) -> ParentSet:
+    def _fill(
+        self, members: ParentSet, tau: int, order: tuple[int, ...] | list[int], coarse: bool = False
+    ) -> ParentSet:
         """Add attributes in this order while they fit, then refine levels until nothing more fits: a maximal set."""
         sizes = self._domain.axis_size
         owner = self._domain.axis_attribute

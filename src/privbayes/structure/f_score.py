@@ -163,7 +163,7 @@ def joint_maximum(c0: NDArray[np.int64], c1: NDArray[np.int64]) -> int:
     weight, gain = np.empty(items, np.int64), np.empty(items, np.int64)
     for i in range(items):
         weight[i], gain[i] = 2 * here[order[i]], 2 * there[order[i]]
-    return int(n + 2 * other + _knapsack(2 * full - n, weight, gain))
+    return int(n + 2 * other + _knapsack(int(2 * full - n), weight, gain))
 
 
 @njit(nogil=True, cache=True)

@@ -34,7 +34,7 @@ def grow_network(
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
 ) -> BayesianNetwork:
-    """d - 1 draws of an AP pair (X, Pi), the share cut equally over those that are left.
+    """D - 1 draws of an AP pair (X, Pi), the share cut equally over those that are left.
 
     A round in which no candidate has a parent is settled by a coin that ignores the data: nothing is spent on it.
     """

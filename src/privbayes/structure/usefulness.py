@@ -20,7 +20,7 @@ def expected_noise(*, pure: bool, sensitivity: Sensitivity, tables: int, share: 
 
 
 def cell_limit(*, n: int, noise: float, theta: float) -> int:
-    """The most cells m of a theta-useful table: n / m >= theta E|noise| (paper, section 5.2: m <= n eps_2 / (2 d theta))."""
+    """The most cells m of a theta-useful table: n / m >= theta E|noise| (paper: m <= n eps_2 / (2 d theta))."""
     return floor(min(n / (theta * noise), 2.0**62)) if noise > 0 else 2**62
 
 

@@ -48,10 +48,11 @@ def read_csv(open_bytes: Callable[[], IO[bytes]], where: str) -> pa.Table:
             raise TableError(f"{where}: {problem}")
         block *= 8
     if table.num_rows == 0:
-        raise TableError(f"{where}: the file has a header but no rows")
+        raise TableError(f"{where}: {_NO_ROWS}")
     return table
 
 
+_NO_ROWS = "the file has a header but no rows"
 _TOO_LONG = "a row is longer than a row can be; look for a quote that is never closed"
 
 
@@ -60,6 +61,8 @@ def _problem(text: str, width: int) -> str:
         return "not UTF-8 text; save it as UTF-8"
     if "straddling" in text:
         return _TOO_LONG
+    if "Empty CSV file or block" in text:  # a header whose line does not end
+        return _NO_ROWS
     if "Expected" in text and "columns" in text:
         return f"some rows do not have the {width} cells that the header has; look for unquoted commas and cut lines"
     return "not a well-formed CSV file; look for quotes that are never closed and cut lines"
@@ -82,8 +85,6 @@ def _header(file: IO[bytes], where: str) -> list[str]:
         raise TableError(f"{where}: the file is empty; a CSV file starts with a line of column names")
     if any("\0" in name for name in names):
         raise TableError(f"{where}: not a CSV text file")
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise TableError(f"{where}: the header has one column; cells must be separated by commas")
     check_names(names, where)
     return names
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
-import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from privbayes.core.atomic import atomic_file
 from privbayes.errors import TableError
 from privbayes.table.source import PrivateTable, check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["atomic_file", "check_writable_name", "read_file", "write_table"]
+__all__ = ["check_writable_name", "read_file", "write_table"]
 
 _FORMATS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _GZIP_LEVEL = 4
@@ -126,48 +124,6 @@ def write_table(table: pa.Table | pa.RecordBatch | Iterable[pa.Table | pa.Record
     check_writable_name(path)
     with atomic_file(path) as file:
         _WRITERS[_format(Path(path))](pieces, file)
-
-
-@contextmanager
-def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name only when all was written; otherwise it is removed."""
-    target = Path(os.path.realpath(path))
-    try:
-        special = target.exists() and not stat.S_ISREG(target.stat().st_mode)
-        if special:  # a pipe or a device cannot be replaced, and must not be
-            with target.open("wb") as file:
-                yield file
-            return
-        part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-        _sync_folder(target.parent)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "the system refused"
-        raise TableError(f"{path}: cannot be written ({reason}); nothing was left there") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system allows it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
 
 
 def _first(pieces: Iterator[Any]) -> Any:

@@ -90,7 +90,9 @@ def test_conditional_sampling_follows_the_exact_posterior() -> None:
 
 def test_an_impossible_condition_is_refused() -> None:
     net = BayesNetModel(
-        Domain((Attribute.flat("x", 2),)), BayesianNetwork((AttributeParents(0),)), [((0,), measurement(np.array([9, 0])))]
+        Domain((Attribute.flat("x", 2),)),
+        BayesianNetwork((AttributeParents(0),)),
+        [((0,), measurement(np.array([9, 0])))],
     )
     evidence = [Factor((0,), np.array([0.0, 1.0]))]
     with pytest.raises(UnsupportedError, match="no probability"):

@@ -63,6 +63,11 @@ def test_number_bins() -> None:
     assert column.labels() == ("[10, 22.5)", "[22.5, 35)", "[35, 47.5)", "[47.5, 60]", "missing")
 
 
+def test_number_edges_are_the_decimals_that_people_mean() -> None:
+    assert NumberColumn(min=0, max=0.1, bins=10).edges == tuple(i / 100 for i in range(11))
+    assert NumberColumn(min=-0.3, max=0.3, bins=6).edges == (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
+
+
 def test_dates_are_whole_days() -> None:
     column = DateColumn(min=date(2020, 1, 1), max=date(2020, 1, 31), bins=2)
     assert column.labels() == ("2020-01-01 to 2020-01-15", "2020-01-16 to 2020-01-31")

@@ -142,7 +142,9 @@ def test_check_lists_every_problem_without_a_cell() -> None:
     problems = check_schema(table, schema)
     assert [problem.column for problem in problems] == ["age", "sex", "gone", "blank", "extra"]
     rules = [problem.rule for problem in problems]
-    for rule, word in zip(rules, ["wrong kind", "does not list", "missing from the table", "nullable", "not list"], strict=True):
+    for rule, word in zip(
+        rules, ["wrong kind", "does not list", "missing from the table", "nullable", "not list"], strict=True
+    ):
         assert word in rule
     assert all(SENTINEL not in str(problem) and "\n" not in str(problem) for problem in problems)
 

@@ -86,7 +86,9 @@ def test_thinned_sets_are_few_and_still_maximal() -> None:
                 assert cells <= tau
                 used = {int(domain.axis_attribute[axis]): axis for axis in axes}
                 for a in placed:
-                    for axis in range(int(domain.first_axis[a]), int(domain.first_axis[a]) + domain.attributes[a].height):
+                    for axis in range(
+                        int(domain.first_axis[a]), int(domain.first_axis[a]) + domain.attributes[a].height
+                    ):
                         if a not in used:
                             assert cells * domain.axis_size[axis] > tau
                         elif axis < used[a]:
@@ -118,4 +120,5 @@ def test_fixed_degree_thins_to_its_cap() -> None:
         assert len(got) * remaining <= 4_000 + remaining
         assert all(len(s) == min(5, attribute + 1) and len(set(s)) == len(s) for s in got)
     assert sets.thinned
-    assert any(38 in s for s in got) and any(38 not in s for s in got)
+    assert any(38 in s for s in got)
+    assert any(38 not in s for s in got)
