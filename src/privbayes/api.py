@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbayes.errors import UnsupportedError
-from privbayes.methods.plan import Plan, plan_privbayes
+from privbayes.methods.plan import Plan
 from privbayes.methods.privbayes import PrivBayesSpec
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
@@ -17,7 +18,7 @@ from privbayes.privacy.unit import PrivacyUnit
 from privbayes.schema.check import check_schema
 from privbayes.schema.draft import draft_schema
 from privbayes.schema.schema import Schema
-from privbayes.table.files import write_table
+from privbayes.table.files import check_writable_name, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,7 @@ __all__ = [
     "PrivBayes",
     "Schema",
     "check_schema",
+    "check_writable_name",
     "draft_schema",
     "fit",
     "load",
@@ -46,23 +48,17 @@ Progress = Callable[[str, int, int], None]
 BATCH_ROWS = 262_144  # fixed: the same seed gives the same rows however they are asked for
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrivBayes(PrivBayesSpec):
-    """PrivBayes with every knob of the papers: ``PrivBayes(epsilon=1.0, score="R").fit(df, schema)``.
-
-    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
-    neighbours: "replace" (the number of rows is public) or "add-remove".
-    score: "I", "F", "R", or "auto" (F when all is binary, else R).
-    encoding: "hierarchical", "vanilla", "binary" or "gray".
-    beta: share of the budget for the structure; theta: usefulness a bought table must have.
-    max_parents: the degree k (binary form) or a cap on parents (general form).
-    first: the attribute the network starts from; network: a network to use, so that nothing is spent on structure.
-    max_candidates: cap on candidates a round; above it they are thinned without looking at the data.
+class Method:
+    """What every method's class shares: its knobs are a frozen dataclass, its work is a module of `privbayes.methods`
+    with ``fit(spec, counts, ledger, progress) -> (model, number of rows)`` and ``plan(spec, domain, ...) -> Plan``.
     """
 
+    name: ClassVar[str]
+    module: ClassVar[str]
     epsilon: float
-    delta: float | None = None
-    neighbours: str = "replace"
+    delta: float | None
+    neighbours: str
+    encoding: str
 
     def fit(
         self,
@@ -76,7 +72,6 @@ class PrivBayes(PrivBayesSpec):
         """Learn a model from a private table. A second fit is a second spend. ``noise`` is for tests: it taints."""
         from privbayes.counts.registry import open_backend
         from privbayes.encoding.codec import Codec, output_types
-        from privbayes.methods.privbayes import fit as fit_privbayes
         from privbayes.table.source import read_table
 
         ledger = Ledger(
@@ -90,9 +85,9 @@ class PrivBayes(PrivBayesSpec):
         output = {"columns": list(table.columns), "types": output_types(schema, table), "kind": table.kind}
         del table
         counts = open_backend(engine, codec.domain, encoded.columns)
-        generator, n_rows = fit_privbayes(self, counts, ledger, progress)
+        generator, n_rows = import_module(self.module).fit(self, counts, ledger, progress)
         return Model(
-            method="privbayes",
+            method=self.name,
             spec=self.spec(),
             codec=codec,
             generator=generator,
@@ -106,20 +101,45 @@ class PrivBayes(PrivBayesSpec):
         """What a fit would buy and how much noise that means, from public facts alone."""
         from privbayes.encoding.codec import Codec
 
-        return plan_privbayes(
+        if isinstance(n_rows, bool) or not isinstance(n_rows, int) or n_rows < 1:
+            raise UnsupportedError(f"the number of rows must be a whole number of at least 1, not {n_rows!r}")
+        planned: Plan = import_module(self.module).plan(
             self,
             Codec(schema, self.encoding).domain,
             n=n_rows,
             budget=PrivacyBudget(epsilon=self.epsilon, delta=self.delta),
             unit=PrivacyUnit.of(self.neighbours, schema.rows_per_person),
         )
+        return planned
 
     def spec(self) -> dict[str, Any]:
         """Every knob in plain values."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
-METHODS: Mapping[str, type[PrivBayes]] = {"privbayes": PrivBayes}
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(PrivBayesSpec, Method):
+    """PrivBayes with every knob of the papers: ``PrivBayes(epsilon=1.0, score="R").fit(df, schema)``.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    score: "I", "F", "R", or "auto" (F when all is binary, else R).
+    encoding: "hierarchical", "vanilla", "binary" or "gray".
+    beta: share of the budget for the structure; theta: usefulness a bought table must have.
+    max_parents: the degree k (binary form) or a cap on parents (general form).
+    first: the attribute the network starts from; network: a network to use, so that nothing is spent on structure.
+    max_candidates: cap on candidates a round; above it they are thinned without looking at the data.
+    """
+
+    name: ClassVar[str] = "privbayes"
+    module: ClassVar[str] = "privbayes.methods.privbayes"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+METHODS: Mapping[str, type[Method]] = {method.name: method for method in (PrivBayes,)}
 
 
 def fit(
@@ -165,10 +185,10 @@ def load(path: str | Path) -> Model:
     return Model._from_record(read_model(path), str(path))
 
 
-def _method(method: str, **options: Any) -> PrivBayes:
+def _method(method: str, **options: Any) -> Method:
     if method not in METHODS:
         raise UnsupportedError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
-    known = METHODS[method].__dataclass_fields__
+    known = [field.name for field in fields(METHODS[method])]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise UnsupportedError(f"{method} has no option {unknown[0]!r}; there are: {', '.join(known)}")

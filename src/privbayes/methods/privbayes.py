@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,9 @@ from privbayes.core.network import BayesianNetwork
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import BudgetError, UnsupportedError
 from privbayes.measure.marginals import MeasuredTable, measure_marginals, measure_total, table_sensitivity
+from privbayes.methods.plan import Plan
 from privbayes.model.bayes_net import BayesNetModel
+from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.noise import public_generator
 from privbayes.privacy.unit import PrivacyUnit
@@ -30,7 +31,7 @@ from privbayes.structure.candidates import FixedDegree, MaximalParentSets, Paren
 from privbayes.structure.greedy import grow_network
 from privbayes.structure.usefulness import cell_limit, expected_noise, largest_degree
 
-__all__ = ["PrivBayesSpec", "Shape", "choose_shape", "fit", "tables_to_buy"]
+__all__ = ["PrivBayesSpec", "Shape", "choose_shape", "fit", "plan", "tables_to_buy"]
 
 TOTAL_FRACTION = Fraction(1, 50)  # of the budget, for the number of rows under add-remove
 MAX_CELLS = 50_000_000  # of all tables bought; 8 bytes each, several times that while the noise is drawn
@@ -164,6 +165,13 @@ def fit(
     return infer(domain, network, bought), n  # free from here on
 
 
+def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
+    """What a fit would buy, from public facts alone."""
+    from privbayes.methods.rehearsal import plan as rehearse  # it needs this module's pieces
+
+    return rehearse(spec, domain, n=n, budget=budget, unit=unit)
+
+
 def infer(domain: Domain, network: BayesianNetwork, bought: Sequence[MeasuredTable]) -> BayesNetModel:
     """INFER: conditionals from the noisy tables."""
     return BayesNetModel(domain, network, [(table.axes, table.measurement) for table in bought])
@@ -235,8 +243,3 @@ def _refuse_too_large(cells: int) -> None:
             f"the tables would have {cells:,} cells, more than the {MAX_CELLS:,} that fit in memory; "
             "lower max_parents, use fewer bins or a smaller network"
         )
-
-
-def describe_spec(spec: PrivBayesSpec) -> dict[str, Any]:
-    """The knobs in plain values."""
-    return {name: getattr(spec, name) for name in spec.__dataclass_fields__}

@@ -92,7 +92,7 @@ class BayesNetModel:
 
     def structure(self) -> Mapping[str, Any]:
         """The network by names."""
-        return {"network": self.network.to_names(self._domain)}
+        return {"kind": "bayesian network", "network": self.network.to_names(self._domain)}
 
     @property
     def _sizes(self) -> list[int]:

@@ -22,6 +22,8 @@ def generator_of(
         attributes = {int(domain.axis_attribute[axis]) for axis in axes}
         if len(attributes) != len(axes) or domain.cells(axes) != measurement.values.size:
             raise ValueError("a table does not match its axes")
+    if structure["kind"] != "bayesian network":
+        raise ValueError("unknown kind of model")
     named = {
         str(child): [(str(name), int(level)) for name, level in parents]
         for child, parents in structure["network"].items()

@@ -116,4 +116,4 @@ class Guarantee:
         )
         people = "one row" if self.rows_per_person == 1 else f"one person's rows (up to {self.rows_per_person})"
         change = "replacing" if self.neighbours == "replace" else "adding or removing"
-        return f"{amount}-differential privacy for {change} {people}"
+        return f"differential privacy with {amount}, for {change} {people}"
