@@ -116,4 +116,9 @@ def _bought(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows.append(("noisy tables", f"{number(plan['tables'])}, {unit} {number(plan['share_a_table'])} each"))
     noise = f"{plan['noise']} of scale {number(plan['noise_scale'])}: {number(plan['expected_cell_noise'])} rows off"
     rows.append(("noise in a cell", f"{noise} on average"))
+    rows += [(name.replace("_", " "), _plain(value)) for name, value in plan["details"].items()]
     return rows
+
+
+def _plain(value: object) -> str:
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

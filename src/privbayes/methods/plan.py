@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["Plan"]
@@ -21,15 +22,15 @@ class Plan:
     rho: float | None
     neighbours: str
     form: str
-    score: str
     encoding: str
-    degree: int | None
-    cell_limit: int | None
-    candidates: int
-    candidates_a_round: int
-    candidates_thinned: bool
-    draws: int
-    share_a_draw: float
+    score: str | None = None
+    degree: int | None = None
+    cell_limit: int | None = None
+    candidates: int = 0
+    candidates_a_round: int = 0
+    candidates_thinned: bool = False
+    draws: int = 0
+    share_a_draw: float = 0.0
     tables: int
     share_a_table: float
     noise: str
@@ -37,7 +38,8 @@ class Plan:
     expected_cell_noise: float
     columns: tuple[dict[str, Any], ...]
     pairs: dict[str, Any]
-    notes: tuple[str, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)  # what only this method has to say
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
