@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from privbayes.counts.registry import engine_names
 from privbayes.errors import UnsupportedError
 from privbayes.methods.plan import Plan
 from privbayes.methods.privbayes import PrivBayesSpec
@@ -37,6 +38,7 @@ __all__ = [
     "check_schema",
     "check_writable_name",
     "draft_schema",
+    "engine_names",
     "fit",
     "load",
     "plan",

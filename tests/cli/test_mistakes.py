@@ -240,3 +240,10 @@ def test_names_cannot_play_with_the_terminal(capsys: pytest.CaptureFixture[str])
     assert printable("a\x1b[2Jb\nc é") == "a\\x1b[2Jb\\nc é"
     show_table(("name", "n"), [("[red]x[/red]\r", 5)], right=(1,))
     assert capsys.readouterr().out == "  name            n\n  [red]x[/red]\\r  5\n"
+
+
+def test_an_unknown_engine_is_wrong_use(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    target = tmp_path / "m.pbm"
+    done = run("fit", clinic.table, "-s", clinic.schema, "-e", "1", "--engine", "abacus", "-o", target)
+    done.refused(2, "there is no engine 'abacus'; there are: memory")
+    assert not target.exists()

@@ -23,6 +23,7 @@ from privbayes.cli.options import (
     SourceTable,
     Theta,
     UsedSchema,
+    check_engine,
     check_method,
     check_target,
     given,
@@ -88,5 +89,6 @@ def fit_model(table: str, schema: str, *, method: str, **settings: Any) -> Model
     from privbayes import api
 
     check_method(method, api.METHODS)
+    check_engine(str(settings["engine"]), api.engine_names())
     with progress() as report:
         return api.fit(table, api.Schema.load(schema), method=method, progress=report, **given(**settings))

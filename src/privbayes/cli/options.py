@@ -216,6 +216,12 @@ def check_method(method: str, known: Iterable[str]) -> None:
         raise typer.BadParameter(f"there is no method {method!r}; there are: {', '.join(known)}", param_hint="--method")
 
 
+def check_engine(engine: str, known: Iterable[str]) -> None:
+    """An unknown engine is wrong use too."""
+    if engine not in known:
+        raise typer.BadParameter(f"there is no engine {engine!r}; there are: {', '.join(known)}", param_hint="--engine")
+
+
 def check_target(path: str, *, table: bool, option: str = "--output", as_json: bool = False) -> None:
     """Refuse a file that cannot be written before any work is done, or any budget spent."""
     if path == "-":

@@ -125,8 +125,8 @@ class Codec:
             raise SchemaError(f"column {column!r}: give text, a number, a date or a boolean") from None
         try:
             return int(column_codes(described, cells)[0])
-        except SchemaError as error:
-            raise SchemaError(f"column {column!r}: {error}") from None
+        except SchemaError:
+            raise SchemaError(f"column {column!r}: the value asked for is not one that the schema allows") from None
 
     def encode(self, table: PrivateTable, *, progress: Progress | None = None) -> EncodedTable:
         """Codes of every attribute. All columns are checked before anything is returned, so nothing is ever counted of

@@ -232,9 +232,9 @@ def _smallest_pair(domain: Domain, encoding: str) -> int:
 
 
 def _default_cap(n: int, d: int, cells: int, binary: bool) -> int:
-    """Candidates a round such that selection takes about half a minute on two cores, by rough costs of one table."""
-    seconds = (3e-9 * n / 64 * cells if binary else 1.5e-9 * n) + 1e-8 * cells + 3e-6
-    return max(d, int(60 / seconds / d))
+    """Candidates a round such that selection takes some ten seconds on two cores, by measured costs of one table."""
+    counting = 1e-10 * n / 64 * cells if binary else 3e-10 * n
+    return max(d, int(30 / (counting + 2e-8 * cells + 5e-6) / d))
 
 
 def _refuse_too_large(cells: int) -> None:

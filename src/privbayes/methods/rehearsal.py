@@ -123,12 +123,16 @@ def _pair_errors(domain: Domain, tables: list[tuple[int, ...]], deviation: float
                 kept = int(domain.axis_size[axes[i]] * domain.axis_size[axes[j]])
                 pair = (domain.names[min(a, owners[j])], domain.names[max(a, owners[j])])
                 errors[pair] = min(errors.get(pair, 1.0), _error(domain.cells(axes), kept, deviation, n))
-    worst = sorted(errors.items(), key=lambda item: (-item[1], item[0]))[:5]
+    each = [
+        {"columns": list(pair), "expected_error": error}
+        for pair, error in sorted(errors.items(), key=lambda item: (-item[1], item[0]))
+    ]
     return {
         "together_in_a_table": len(errors),
         "of": len(domain) * (len(domain) - 1) // 2,
         "mean_expected_error": sum(errors.values()) / len(errors) if errors else None,
-        "worst": [{"columns": list(pair), "expected_error": error} for pair, error in worst],
+        "worst": each[:5],
+        "each": each,
     }
 
 
