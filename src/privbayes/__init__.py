@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privbayes.api import (
         Model,
         Plan,
+        PrivABN,
         PrivBayes,
         Schema,
         check_schema,
@@ -35,6 +36,7 @@ __all__ = [
     "Model",
     "ModelFileError",
     "Plan",
+    "PrivABN",
     "PrivBayes",
     "PrivBayesError",
     "Schema",

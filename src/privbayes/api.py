@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbayes.errors import UnsupportedError
 from privbayes.methods.plan import Plan
+from privbayes.methods.privabn import PrivABNSpec
 from privbayes.methods.privbayes import PrivBayesSpec
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
@@ -32,6 +33,7 @@ __all__ = [
     "METHODS",
     "Model",
     "Plan",
+    "PrivABN",
     "PrivBayes",
     "Schema",
     "check_schema",
@@ -139,7 +141,28 @@ class PrivBayes(PrivBayesSpec, Method):
     neighbours: str = "replace"
 
 
-METHODS: Mapping[str, type[Method]] = {method.name: method for method in (PrivBayes,)}
+@dataclass(frozen=True, kw_only=True)
+class PrivABN(PrivABNSpec, Method):
+    """PrivABN: an adaptive network for tables of hundreds of columns, repaired so that its guarantee holds.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    score: "I", "F", "R", or "auto" (F when all is binary, else R).
+    encoding: "hierarchical", "vanilla", "binary" or "gray".
+    beta: share of the budget for the structure; theta: usefulness a table must have, which bounds the degree.
+    max_parents: a cap on parents; first: the attribute the network starts from.
+    max_candidates: cap on new candidates a round; above it they are thinned without looking at the data.
+    """
+
+    name: ClassVar[str] = "privabn"
+    module: ClassVar[str] = "privbayes.methods.privabn"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+METHODS: Mapping[str, type[Method]] = {method.name: method for method in (PrivBayes, PrivABN)}
 
 
 def fit(
