@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privbayes.api import (
+        Independent,
         Model,
         Plan,
         PrivABN,
         PrivBayes,
         Schema,
+        SmoothedHistogram,
         check_schema,
         draft_schema,
         fit,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetError",
+    "Independent",
     "Model",
     "ModelFileError",
     "Plan",
@@ -41,6 +44,7 @@ __all__ = [
     "PrivBayesError",
     "Schema",
     "SchemaError",
+    "SmoothedHistogram",
     "TableError",
     "UnsupportedError",
     "check_schema",

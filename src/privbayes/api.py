@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbayes.errors import UnsupportedError
+from privbayes.methods.histogram import SmoothedHistogramSpec
+from privbayes.methods.independent import IndependentSpec
 from privbayes.methods.plan import Plan
 from privbayes.methods.privabn import PrivABNSpec
 from privbayes.methods.privbayes import PrivBayesSpec
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "Independent",
     "Model",
     "Plan",
     "PrivABN",
     "PrivBayes",
     "Schema",
+    "SmoothedHistogram",
     "check_schema",
     "check_writable_name",
     "draft_schema",
@@ -147,7 +151,7 @@ class PrivABN(PrivABNSpec, Method):
 
     epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
     neighbours: "replace" (the number of rows is public) or "add-remove".
-    score: "I", "F", "R", or "auto" (F when all is binary, else R).
+    score: "I", "F" or "R"; "auto" is R, which does well on sparse columns too.
     encoding: "hierarchical", "vanilla", "binary" or "gray".
     beta: share of the budget for the structure; theta: usefulness a table must have, which bounds the degree.
     max_parents: a cap on parents; first: the attribute the network starts from.
@@ -162,7 +166,45 @@ class PrivABN(PrivABNSpec, Method):
     neighbours: str = "replace"
 
 
-METHODS: Mapping[str, type[Method]] = {method.name: method for method in (PrivBayes, PrivABN)}
+@dataclass(frozen=True, kw_only=True)
+class SmoothedHistogram(SmoothedHistogramSpec, Method):
+    """The smoothed histogram: a few whole rows, each from the table or, with chance delta, from anywhere.
+
+    epsilon, delta: the budget (this delta is not the smoothing); without delta pure epsilon, with it zCDP.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    rows: how many rows to release (k); by default the largest k that keeps ``smoothing``.
+    smoothing: the share of released rows that may be noise, 0.25 if not said.
+    encoding: only "vanilla" makes sense; in bits there are more cells.
+    """
+
+    name: ClassVar[str] = "histogram"
+    module: ClassVar[str] = "privbayes.methods.histogram"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independent(IndependentSpec, Method):
+    """One noisy table a column, columns drawn independently: the baseline every structure has to beat.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    encoding: "vanilla" or "hierarchical" (the same here); in "binary" and "gray" the bits are independent too.
+    """
+
+    name: ClassVar[str] = "independent"
+    module: ClassVar[str] = "privbayes.methods.independent"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+METHODS: Mapping[str, type[Method]] = {
+    method.name: method for method in (PrivBayes, PrivABN, SmoothedHistogram, Independent)
+}
 
 
 def fit(

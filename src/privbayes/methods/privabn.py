@@ -94,7 +94,7 @@ def choose_shape(
 ) -> Shape:
     """theta-usefulness and the split beta, from the schema, the number of rows and the budget alone."""
     d = len(domain)
-    score = spec.score if spec.score != "auto" else "F" if domain.is_binary and d > 1 else "R"
+    score = spec.score if spec.score != "auto" else "R"
     if score == "F" and not domain.is_binary:
         raise UnsupportedError("score F needs every attribute binary; use score R, or encoding binary or gray")
     if score == "I" and not unit.n_is_public:

@@ -134,7 +134,8 @@ def grow_adaptively(
         groups = _by_room(sets, open_children)
         offers = {room: sets.offer(room) for room in groups}
         if all(offer == [()] for offer in offers.values()):
-            child, parents = open_children[int(rng.integers(len(open_children)))], ()
+            child = open_children[int(rng.integers(len(open_children)))]
+            parents: ParentSet = ()
         else:
             sheets = {room: _kept(sheets.get(room, {}), offer) for room, offer in offers.items()}
             _fill_in(counts, score, neighbours, sheets, groups, offers)

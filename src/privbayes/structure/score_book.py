@@ -19,9 +19,7 @@ Pair = tuple[int, ParentSet]
 _CELLS_A_PASS = 4_000_000
 
 
-def score_pairs(
-    counts: CountingBackend, requests: MarginalRequests, score: str, neighbours: str
-) -> NDArray[np.int64]:
+def score_pairs(counts: CountingBackend, requests: MarginalRequests, score: str, neighbours: str) -> NDArray[np.int64]:
     """One score a request, whose first axis is the child (at level 0) and whose other axes are its parents."""
     domain = counts.domain
     scores = np.empty(len(requests), np.int64)
