@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privbayes.api import (
+        Independent,
         Model,
         Plan,
+        PrivABN,
         PrivBayes,
         Schema,
+        SmoothedHistogram,
         check_schema,
         draft_schema,
         fit,
@@ -32,13 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetError",
+    "Independent",
     "Model",
     "ModelFileError",
     "Plan",
+    "PrivABN",
     "PrivBayes",
     "PrivBayesError",
     "Schema",
     "SchemaError",
+    "SmoothedHistogram",
     "TableError",
     "UnsupportedError",
     "check_schema",

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbayes.counts.registry import engine_names
 from privbayes.errors import UnsupportedError
+from privbayes.methods.histogram import SmoothedHistogramSpec
+from privbayes.methods.independent import IndependentSpec
 from privbayes.methods.plan import Plan
+from privbayes.methods.privabn import PrivABNSpec
 from privbayes.methods.privbayes import PrivBayesSpec
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
@@ -31,10 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "Independent",
     "Model",
     "Plan",
+    "PrivABN",
     "PrivBayes",
     "Schema",
+    "SmoothedHistogram",
     "check_schema",
     "check_writable_name",
     "draft_schema",
@@ -141,7 +147,66 @@ class PrivBayes(PrivBayesSpec, Method):
     neighbours: str = "replace"
 
 
-METHODS: Mapping[str, type[Method]] = {method.name: method for method in (PrivBayes,)}
+@dataclass(frozen=True, kw_only=True)
+class PrivABN(PrivABNSpec, Method):
+    """PrivABN: an adaptive network for tables of hundreds of columns, repaired so that its guarantee holds.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    score: "I", "F" or "R"; "auto" is R, which does well on sparse columns too.
+    encoding: "hierarchical", "vanilla", "binary" or "gray".
+    beta: share of the budget for the structure; theta: usefulness a table must have, which bounds the degree.
+    max_parents: a cap on parents; first: the attribute the network starts from.
+    max_candidates: cap on new candidates a round; above it they are thinned without looking at the data.
+    """
+
+    name: ClassVar[str] = "privabn"
+    module: ClassVar[str] = "privbayes.methods.privabn"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedHistogram(SmoothedHistogramSpec, Method):
+    """The smoothed histogram: a few whole rows, each from the table or, with chance delta, from anywhere.
+
+    epsilon, delta: the budget (this delta is not the smoothing); without delta pure epsilon, with it zCDP.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    rows: how many rows to release (k); by default the largest k that keeps ``smoothing``.
+    smoothing: the share of released rows that may be noise, 0.25 if not said.
+    encoding: only "vanilla" makes sense; in bits there are more cells.
+    """
+
+    name: ClassVar[str] = "histogram"
+    module: ClassVar[str] = "privbayes.methods.histogram"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independent(IndependentSpec, Method):
+    """One noisy table a column, columns drawn independently: the baseline every structure has to beat.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    encoding: "vanilla" or "hierarchical" (the same here); in "binary" and "gray" the bits are independent too.
+    """
+
+    name: ClassVar[str] = "independent"
+    module: ClassVar[str] = "privbayes.methods.independent"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+METHODS: Mapping[str, type[Method]] = {
+    method.name: method for method in (PrivBayes, PrivABN, SmoothedHistogram, Independent)
+}
 
 
 def fit(

@@ -94,6 +94,13 @@ class MemoryBackend:
             run_parts(lambda start, stop: self._answer(batch, start, stop, cells), chunks, self._threads)
         return Contingency(cells, offsets)
 
+    def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The level-0 codes of the rows at these places, one row a line (exact and secret)."""
+        codes = np.empty((len(places), len(self._columns)), np.int64)
+        for a, column in enumerate(self._columns):
+            codes[:, a] = column[places]
+        return codes
+
     def _merge_if_it_pays(self, tables: int) -> bool:
         """Replace the rows by the distinct ones with weights, once enough tables were asked for to be worth a sort."""
         self._counted += tables

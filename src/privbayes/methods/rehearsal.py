@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from math import pi, sqrt
 from typing import Any
 
@@ -17,7 +20,7 @@ from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.unit import PrivacyUnit
 from privbayes.structure.usefulness import expected_noise
 
-__all__ = ["plan"]
+__all__ = ["PricedTables", "plan", "price_tables", "rehearsal_generator"]
 
 _REHEARSAL = 20_261_118  # a fixed, public seed: the same plan each time
 
@@ -29,22 +32,9 @@ def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, 
     shape = choose_shape(domain, spec, n=n, pure=budget.is_pure, unit=unit, budget=for_tables)
     network, candidates, thinned = _rehearse(domain, spec, shape)
     tables = tables_to_buy(domain, network, shape)
-    share = shape.marginals / max(1, len(tables))
-    cell_noise = expected_noise(
-        pure=budget.is_pure,
-        sensitivity=table_sensitivity(unit.neighbours).for_rows(unit.rows_per_person),
-        tables=1,
-        share=share,
-    )
-    scale = cell_noise if budget.is_pure else cell_noise * sqrt(pi / 2)
-    deviation = scale * sqrt(2) if budget.is_pure else scale
+    priced = price_tables(domain, tables, shape.marginals, n=n, budget=budget, unit=unit)
     return Plan(
         method="privbayes",
-        n_rows=n,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=None if budget.is_pure else float(total),
-        neighbours=unit.neighbours,
         form=shape.form,
         score=shape.score,
         encoding=spec.encoding,
@@ -55,15 +45,63 @@ def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, 
         candidates_thinned=thinned,
         draws=shape.draws,
         share_a_draw=float(shape.structure / shape.draws) if shape.draws else 0.0,
-        tables=len(tables),
-        share_a_table=float(share),
-        noise="discrete laplace" if budget.is_pure else "discrete gaussian",
-        noise_scale=scale,
-        expected_cell_noise=cell_noise,
-        columns=_column_errors(domain, tables, deviation, n),
-        pairs=_pair_errors(domain, tables, deviation, n),
-        notes=_notes(shape, thinned, unit, scale, n),
+        notes=(*_notes(shape, thinned), *priced.notes),
+        **priced.facts,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PricedTables:
+    """What a plan says about noisy tables, whichever method buys them."""
+
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def price_tables(
+    domain: Domain,
+    tables: list[tuple[int, ...]],
+    share: Fraction,
+    *,
+    n: int,
+    budget: PrivacyBudget,
+    unit: PrivacyUnit,
+) -> PricedTables:
+    """The budget, the noise when ``share`` of it is cut over the tables, and the errors that makes."""
+    each = share / max(1, len(tables))
+    cell_noise = expected_noise(
+        pure=budget.is_pure,
+        sensitivity=table_sensitivity(unit.neighbours).for_rows(unit.rows_per_person),
+        tables=1,
+        share=each,
+    )
+    scale = cell_noise if budget.is_pure else cell_noise * sqrt(pi / 2)
+    deviation = scale * sqrt(2) if budget.is_pure else scale
+    notes = []
+    if not unit.n_is_public:
+        notes.append(f"the number of rows is private: {float(TOTAL_FRACTION):.0%} of the budget buys a noisy one")
+    if scale > n:
+        notes.append("the noise is larger than the table: raise epsilon or collect more rows")
+    facts = {
+        "n_rows": n,
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "rho": None if budget.is_pure else float(budget.total()),
+        "neighbours": unit.neighbours,
+        "tables": len(tables),
+        "share_a_table": float(each),
+        "noise": "discrete laplace" if budget.is_pure else "discrete gaussian",
+        "noise_scale": scale,
+        "expected_cell_noise": cell_noise,
+        "columns": _column_errors(domain, tables, deviation, n),
+        "pairs": _pair_errors(domain, tables, deviation, n),
+    }
+    return PricedTables(facts=facts, notes=tuple(notes))
+
+
+def rehearsal_generator() -> np.random.Generator:
+    """The same public choices each time, so that the same question has the same plan."""
+    return np.random.default_rng(_REHEARSAL)
 
 
 def _rehearse(domain: Domain, spec: PrivBayesSpec, shape: Shape) -> tuple[BayesianNetwork, int, bool]:
@@ -75,7 +113,7 @@ def _rehearse(domain: Domain, spec: PrivBayesSpec, shape: Shape) -> tuple[Bayesi
             raise UnsupportedError(f"the given network does not fit the schema: {error}") from None
     if len(domain) == 0:
         return BayesianNetwork(()), 0, False
-    rng = np.random.default_rng(_REHEARSAL)
+    rng = rehearsal_generator()
     parent_sets = shape.parent_sets(domain, spec, rng)
     first = domain.names.index(spec.first) if spec.first in domain.names else int(rng.integers(len(domain)))
     pairs = [AttributeParents(first)]
@@ -136,7 +174,7 @@ def _pair_errors(domain: Domain, tables: list[tuple[int, ...]], deviation: float
     }
 
 
-def _notes(shape: Shape, thinned: bool, unit: PrivacyUnit, scale: float, n: int) -> tuple[str, ...]:
+def _notes(shape: Shape, thinned: bool) -> tuple[str, ...]:
     notes = ["which tables are bought depends on private choices: this is a rehearsal with random ones"]
     if thinned:
         notes.append(
@@ -145,8 +183,4 @@ def _notes(shape: Shape, thinned: bool, unit: PrivacyUnit, scale: float, n: int)
         )
     if shape.form != "given" and not shape.draws:
         notes.append("no table of two columns would stand out from the noise: columns are modelled as independent")
-    if not unit.n_is_public:
-        notes.append(f"the number of rows is private: {float(TOTAL_FRACTION):.0%} of the budget buys a noisy one")
-    if scale > n:
-        notes.append("the noise is larger than the table: raise epsilon or collect more rows")
     return tuple(notes)

@@ -8,6 +8,7 @@ from typing import Any
 from privbayes.core.domain import Domain
 from privbayes.core.network import BayesianNetwork
 from privbayes.model.bayes_net import BayesNetModel
+from privbayes.model.histogram import KIND, HistogramModel
 from privbayes.model.protocol import GenerativeModel
 from privbayes.privacy.released import Measurement
 
@@ -18,6 +19,11 @@ def generator_of(
     domain: Domain, structure: Mapping[str, Any], tables: Sequence[tuple[tuple[int, ...], Measurement]]
 ) -> GenerativeModel:
     """Rebuild a model; ValueError when its parts do not fit each other."""
+    if structure["kind"] == KIND:
+        ((axes, released),) = tables
+        if axes != tuple(domain.first_axis):
+            raise ValueError("released rows cover every attribute, in order")
+        return HistogramModel(domain, released)
     for axes, measurement in tables:
         attributes = {int(domain.axis_attribute[axis]) for axis in axes}
         if len(attributes) != len(axes) or domain.cells(axes) != measurement.values.size:

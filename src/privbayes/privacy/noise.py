@@ -1,4 +1,6 @@
-"""The only door to randomness that protects: OpenDP's exact samplers, priced by OpenDP's own maps, never seeded."""
+"""The only door to randomness that protects: OpenDP's exact samplers, priced by OpenDP's own maps, and exact coins from
+the operating system for what OpenDP has no sampler for. Never seeded.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbayes.errors import BudgetError
+from privbayes.privacy.coins import coins, uniform_below
 from privbayes.privacy.sensitivity import Sensitivity
+from privbayes.privacy.smoothing import smoothing_for
 
-__all__ = ["Mechanism", "NoiseSource", "OpenDPNoise", "ScriptedNoise", "epsilon_for", "public_generator", "rho_for"]
+__all__ = [
+    "Mechanism",
+    "NoiseSource",
+    "OpenDPNoise",
+    "RowSource",
+    "ScriptedNoise",
+    "epsilon_for",
+    "public_generator",
+    "rho_for",
+]
 
 _LARGE_RHO = 100.0
 
@@ -28,7 +41,25 @@ class Mechanism:
     scale: float
     cost: Fraction
     private: bool
-    invoke: Callable[[NDArray[np.int64]], Any] = field(repr=False)
+    invoke: Callable[[Any], Any] = field(repr=False)
+
+
+class RowSource(Protocol):
+    """Rows of codes (exact and secret), of columns with ``sizes`` values each."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many values each column has (public)."""
+        ...
+
+    def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows at these places, one a line."""
+        ...
 
 
 class NoiseSource(Protocol):
@@ -40,6 +71,12 @@ class NoiseSource(Protocol):
 
     def choose(self, *, pure: bool, sensitivity: Sensitivity, share: Fraction) -> Mechanism:
         """Integer scores in, the index of a high one out."""
+        ...
+
+    def pick_rows(
+        self, *, pure: bool, sensitivity: Sensitivity, share: Fraction, rows: int, base: int, cells: int
+    ) -> Mechanism:
+        """A `RowSource` in, ``rows`` rows of codes out; see `Ledger.release_rows`."""
         ...
 
 
@@ -87,6 +124,17 @@ class OpenDPNoise:
             invoke=lambda measurement, scores: int(measurement(scores)),
         )
 
+    def pick_rows(
+        self, *, pure: bool, sensitivity: Sensitivity, share: Fraction, rows: int, base: int, cells: int
+    ) -> Mechanism:
+        """The least smoothing whose price fits the share. The scale of the mechanism is its delta."""
+        moved = _proved(sensitivity.linf, "L-infinity", sensitivity)
+        if share <= 0:
+            raise BudgetError("nothing is left of the budget for this step")
+        delta, cost = smoothing_for(share, rows, pure=pure, base=base, cells=cells, moved=moved)
+        invoke = partial(_smoothed_rows, delta, rows, base)
+        return Mechanism(name="smoothed rows", scale=float(delta), cost=cost, private=True, invoke=invoke)
+
 
 @dataclass(kw_only=True)
 class ScriptedNoise:
@@ -111,6 +159,18 @@ class ScriptedNoise:
 
         def invoke(scores: NDArray[np.int64]) -> int:
             return int(np.argmax(scores)) if self.choices is None else self.choices.pop(0)
+
+        return Mechanism(name="scripted", scale=0.0, cost=share, private=False, invoke=invoke)
+
+    def pick_rows(
+        self, *, pure: bool, sensitivity: Sensitivity, share: Fraction, rows: int, base: int, cells: int
+    ) -> Mechanism:
+        """The rows of the table in order, over and over, without smoothing."""
+
+        def invoke(source: RowSource) -> NDArray[np.int64]:
+            if not source.n_rows:
+                return np.zeros((rows, len(source.sizes)), np.int64)
+            return source.rows(np.arange(rows, dtype=np.int64) % source.n_rows)
 
         return Mechanism(name="scripted", scale=0.0, cost=share, private=False, invoke=invoke)
 
@@ -156,6 +216,18 @@ def _opendp() -> Any:
 
     dp.enable_features("contrib")  # the samplers are proved; "contrib" marks API maturity
     return dp
+
+
+def _smoothed_rows(delta: Fraction, rows: int, base: int, source: RowSource) -> NDArray[np.int64]:
+    """Each row: with probability delta a uniform cell; else place u of max(n, base) places, the row there if u < n and
+    a uniform cell if not. Every decision is exact; the domain is never laid out: a uniform cell is one code a column.
+    """
+    n = source.n_rows
+    codes = np.stack([uniform_below(size, rows) for size in source.sizes], axis=1)
+    places = uniform_below(max(n, base), rows)
+    taken = np.flatnonzero(~coins(delta, rows) & (places < n))
+    codes[taken] = source.rows(places[taken])
+    return codes
 
 
 def _as_integers(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
