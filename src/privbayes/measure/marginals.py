@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from privbayes.core.domain import Domain
 from privbayes.counts.backend import CountingBackend
 from privbayes.counts.request import MarginalRequests
 from privbayes.privacy.ledger import Ledger
@@ -16,7 +17,14 @@ from privbayes.privacy.released import Measurement
 from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
 
-__all__ = ["MeasuredTable", "measure_marginals", "measure_total", "table_sensitivity", "total_sensitivity"]
+__all__ = [
+    "MeasuredTable",
+    "measure_marginals",
+    "measure_total",
+    "table_label",
+    "table_sensitivity",
+    "total_sensitivity",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,16 +78,17 @@ def measure_marginals(
         return ()
     exact = counts.count(MarginalRequests.of(tables))
     sensitivity = table_sensitivity(ledger.unit.neighbours)
-    names = counts.domain.names
     measured: list[MeasuredTable] = []
     for t, axes in enumerate(tables):
-        label = "table " + " x ".join(
-            names[counts.domain.axis_attribute[axis]]
-            + (f"^{counts.domain.axis_level(axis)}" if counts.domain.axis_level(axis) else "")
-            for axis in axes
-        )
+        label = "table " + table_label(counts.domain, axes)
         released = ledger.release_counts(exact.table(t), sensitivity, share / len(tables), label)
         measured.append(MeasuredTable(axes=axes, measurement=released))
         if progress is not None:
             progress(t + 1, len(tables))
     return tuple(measured)
+
+
+def table_label(domain: Domain, axes: Sequence[int]) -> str:
+    """What a receipt calls a table: its attributes, with the level of a generalised one."""
+    levels = ((domain.names[domain.axis_attribute[axis]], domain.axis_level(axis)) for axis in axes)
+    return " x ".join(f"{name}^{level}" if level else name for name, level in levels)
