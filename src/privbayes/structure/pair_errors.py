@@ -1,0 +1,88 @@
+"""SELECT by one vector: how far every pair of attributes is from what its released columns say, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbayes.core.domain import Domain
+from privbayes.counts.backend import CountingBackend
+from privbayes.counts.request import MarginalRequests
+from privbayes.privacy.ledger import Ledger
+from privbayes.privacy.released import Measurement
+from privbayes.privacy.sensitivity import Sensitivity
+from privbayes.privacy.unit import Neighbours
+
+__all__ = ["GRID", "exact_errors", "measure_errors", "pair_error_sensitivity", "product_reference"]
+
+GRID = 64  # counts are compared to this fraction of a row; far below any noise
+_CELLS_A_PASS = 4_000_000
+
+Columns = Sequence[NDArray[np.float64]]
+
+
+def pair_error_sensitivity(neighbours: Neighbours, tables: int) -> Sensitivity:
+    """Claim: with T tables and whole-numbered references y_t that do not depend on the rows, each
+        e_t = sum over cells |G c_t - y_t| moves by at most G under add-remove and 2G under replace; all T may move at
+        once, so that the vector moves by T times that in L1 and sqrt(T) times in L2. One of them alone: L-infinity.
+    Neighbours: both. Assumes: references follow from released values and public facts only, never from the true
+        number of rows; each row lands in exactly one cell of each table.
+    Proof sketch: the reverse triangle inequality, | |G c - y| - |G c' - y| | <= G |c - c'|_1, and a row more or less
+        changes one cell by 1, a replaced row two cells by 1. Everything is an integer: nothing is rounded.
+    Checked by: tests/privacy/test_pair_error_sensitivity.py, every small table and neighbour, random references.
+    """
+    step = GRID if neighbours == "add-remove" else 2 * GRID
+    return Sensitivity(
+        neighbours=neighbours,
+        claim=f"L1 distance to a released reference, {tables} tables, times {GRID}",
+        l1=tables * step,
+        l2_squared=tables * step**2,
+        linf=step,
+    )
+
+
+def product_reference(columns: Columns, total: float, table: Sequence[int]) -> NDArray[np.int64]:
+    """G n q_i q_j ... on a table's cells, rounded: a constant, since n and the q are released."""
+    expected = np.array([float(total) * GRID])
+    for attribute in table:
+        expected = np.multiply.outer(expected, columns[attribute]).reshape(-1)
+    whole: NDArray[np.int64] = np.rint(expected).astype(np.int64)
+    return whole
+
+
+def exact_errors(
+    counts: CountingBackend, tables: Sequence[tuple[int, ...]], columns: Columns, total: float
+) -> NDArray[np.int64]:
+    """E_t of every table (exact and secret)."""
+    domain = counts.domain
+    requests = MarginalRequests.of([_axes(domain, table) for table in tables])
+    errors = np.empty(len(tables), np.int64)
+    for part in requests.passes(domain, _CELLS_A_PASS):
+        exact = counts.count(MarginalRequests(requests.axes[part]))
+        for t, table in enumerate(tables[part]):
+            errors[part.start + t] = np.abs(GRID * exact.table(t) - product_reference(columns, total, table)).sum()
+    return errors
+
+
+def measure_errors(
+    counts: CountingBackend,
+    ledger: Ledger,
+    tables: Sequence[tuple[int, ...]],
+    columns: Columns,
+    total: float,
+    share: Fraction,
+) -> Measurement:
+    """The errors of all tables, in units of 1/GRID rows, as one noisy vector."""
+    return ledger.release_counts(
+        exact_errors(counts, tables, columns, total),
+        pair_error_sensitivity(ledger.unit.neighbours, len(tables)),
+        share,
+        f"errors of {len(tables)} tables",
+    )
+
+
+def _axes(domain: Domain, table: Sequence[int]) -> tuple[int, ...]:
+    return tuple(domain.axis(attribute) for attribute in table)
