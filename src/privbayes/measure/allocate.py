@@ -1,0 +1,80 @@
+"""BUY: how a budget is shared over tables of different worth, by one common price. Public and released facts only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbayes.core.residuals import Coordinates
+from privbayes.measure.residuals import residual_sensitivity
+from privbayes.privacy.unit import PrivacyUnit
+
+__all__ = ["Offer", "allocate", "exact_shares", "unit_variance"]
+
+# Noise does harm on a cell up to this part of its standard deviation: E|N(0, 1)| is 0.8.
+_ABSOLUTE = 0.8
+_GRID = 48
+_LEAST = 1e-5  # of the budget: smaller purchases tell nothing
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Offer:
+    """A table that may be bought. ``error``: the L1 error (in rows) that it would take away, ``expected``: the counts
+    its cells should have, ``weight``: how much its error matters, ``unit``: the variance of one of its cells before
+    projection when bought with a share of 1, ``precision``: one over that variance as far as it is bought already.
+    """
+
+    shape: tuple[int, ...]
+    expected: NDArray[np.float64]
+    error: float
+    weight: float
+    unit: float
+    precision: float = 0.0
+
+    def gain(self, shares: NDArray[np.float64], *, pure: bool) -> NDArray[np.float64]:
+        """Weighted error taken away less error brought in by noise, for each share; noise on a cell cannot do more harm
+        than the cell's whole count. A share of 0 adds nothing.
+        """
+        bought = (shares**2 if pure else shares) / self.unit + self.precision
+        free = prod(1 - 1 / size for size in self.shape)
+        deviation = _ABSOLUTE * np.sqrt(free / np.maximum(bought, 1e-300))[:, None]
+        harm = (deviation * self.expected / (self.expected + deviation + 1e-300)).sum(axis=1)
+        result: NDArray[np.float64] = np.where(bought > 0, self.weight * (self.error - harm), 0.0)
+        return result
+
+
+def unit_variance(coordinates: Coordinates, unit: PrivacyUnit, *, pure: bool) -> float:
+    """The variance v that a share of 1 buys (v falls with the share under zCDP, with its square under pure epsilon)."""
+    bound = residual_sensitivity(coordinates, unit.neighbours).for_rows(unit.rows_per_person)
+    squared = 2.0 * float(bound.l1 or 0) ** 2 if pure else float(bound.l2_squared or 0) / 2
+    return squared * coordinates.variance_factor
+
+
+def allocate(offers: Sequence[Offer], budget: float, *, pure: bool) -> NDArray[np.float64]:
+    """Shares that maximise the sum of gains: each offer takes the share (on a grid, or none) whose gain less its price
+    is largest, and the price is set so that together they take the budget. Scaled to sum to it.
+    """
+    shares = np.concatenate([[0.0], budget * np.exp(np.linspace(np.log(_LEAST), 0.0, _GRID))])
+    gains = np.array([offer.gain(shares, pure=pure) for offer in offers]).reshape(len(offers), len(shares))
+    low, high = 1e-12, 1e18  # gain for a share: no price takes all, the highest nothing
+    for _ in range(120):
+        price = float(np.sqrt(low * high))
+        if shares[np.argmax(gains - price * shares, axis=1)].sum() > budget:
+            low = price
+        else:
+            high = price
+    taken = shares[np.argmax(gains - high * shares, axis=1)]
+    total = taken.sum()
+    scaled: NDArray[np.float64] = taken * (budget / total) if total > 0 else taken
+    return scaled
+
+
+def exact_shares(weights: NDArray[np.float64], budget: Fraction) -> list[Fraction]:
+    """Exact fractions of a budget in these proportions, which never sum to more than it."""
+    whole = [int(weight * 2.0**60) for weight in weights / weights.sum()]
+    return [budget * part / sum(whole) for part in whole]
