@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbayes.counts.registry import engine_names
 from privbayes.errors import UnsupportedError
+from privbayes.methods.best import BestSpec
 from privbayes.methods.histogram import SmoothedHistogramSpec
 from privbayes.methods.independent import IndependentSpec
 from privbayes.methods.plan import Plan
@@ -204,8 +205,20 @@ class Independent(IndependentSpec, Method):
     neighbours: str = "replace"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Best(BestSpec, Method):
+    """best."""
+
+    name: ClassVar[str] = "best"
+    module: ClassVar[str] = "privbayes.methods.best"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
 METHODS: Mapping[str, type[Method]] = {
-    method.name: method for method in (PrivBayes, PrivABN, SmoothedHistogram, Independent)
+    method.name: method for method in (Best, PrivBayes, PrivABN, SmoothedHistogram, Independent)
 }
 
 

@@ -56,10 +56,8 @@ EXCEPTIONS: dict[str, set[str]] = {
 # Libraries that only some files may import, anywhere in them.
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "opendp": ("privacy/noise.py",),
-    "numba": (
-        *("counts/*kernels.py", "counts/joins.py", "counts/memory.py"),
-        *("structure/score_kernels.py", "structure/f_score.py", "sample/ancestral.py"),
-    ),
+    "numba": ("*_kernels.py", "counts/kernels.py", "counts/joins.py", "counts/memory.py", "structure/f_score.py", "sample/ancestral.py"),
+    "scipy": ("model/max_entropy.py",),
     "pandas": ("table/*.py",),
     "polars": ("table/*.py",),
     "narwhals": ("table/*.py",),
