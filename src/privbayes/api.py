@@ -419,6 +419,7 @@ class Model:
             spec=self.spec,
             structure=self._generator.structure(),
             tables=self._generator.tables,
+            parameters=self._generator.parameters,
             n_rows=self.n_rows,
             guarantee=self.guarantee,
             receipts=self.receipts,
@@ -434,7 +435,7 @@ class Model:
         try:
             schema = Schema.from_dict(record.schema)
             codec = Codec(schema, record.spec["encoding"])
-            generator = generator_of(codec.domain, record.structure, record.tables)
+            generator = generator_of(codec.domain, record.structure, record.tables, record.parameters)
             if sorted(record.output["columns"]) != sorted(schema.columns) or not isinstance(record.output["kind"], str):
                 raise ValueError("output")
             output = {**record.output, "types": dict(record.output["types"])}

@@ -23,9 +23,7 @@ class Pairs:
     @staticmethod
     def of(sizes: Sequence[int], *, most_cells: float, most_in_all: float) -> Pairs:
         """Every pair of at most ``most_cells`` cells; the smallest come first where all together are too many."""
-        found = [
-            (a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= most_cells
-        ]
+        found = [(a, b) for a, b in combinations(range(len(sizes)), 2) if sizes[a] * sizes[b] <= most_cells]
         cells = np.array([sizes[a] * sizes[b] for a, b in found], np.float64)
         if cells.sum() > most_in_all:
             order = np.argsort(cells, kind="stable")

@@ -90,6 +90,11 @@ class Coordinates:
         return table
 
     @property
+    def unit(self) -> float:
+        """How many rows of a cell one step of a coordinate stands for."""
+        return prod(axis.unit for axis in self._axes)
+
+    @property
     def column_l1(self) -> int:
         """L1 norm of the coordinates of one row."""
         return prod(axis.l1 for axis in self._axes)
@@ -119,17 +124,20 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Norms of a column of A: L1, squared L2 (``same``), inner product with another column; and v over s^2."""
+    """Norms of a column of A: L1, squared L2 (``same``), inner product with another column; v over s^2; and the largest
+    entry of B on the diagonal, centring aside.
+    """
 
     l1: int
     same: int
     other: int
     variance: float
+    unit: float
 
 
 def _axis(form: str, r: int) -> _Axis:
     if form == "contrast":
-        return _Axis(1, 1, -1, 1 / 2)
+        return _Axis(1, 1, -1, 1 / 2, 1 / 2)
     if form == "residual":
-        return _Axis(2 * (r - 1), r * (r - 1), -r, 1 / r**2)
-    return _Axis(1, 1, 0, 1.0)
+        return _Axis(2 * (r - 1), r * (r - 1), -r, 1 / r**2, 1 / r)
+    return _Axis(1, 1, 0, 1.0, 1.0)

@@ -14,7 +14,7 @@ from privbayes.core.residuals import Coordinates
 from privbayes.measure.residuals import residual_sensitivity
 from privbayes.privacy.unit import PrivacyUnit
 
-__all__ = ["Offer", "allocate", "exact_shares", "unit_variance"]
+__all__ = ["Offer", "allocate", "exact_shares", "noise_harm", "unit_variance"]
 
 # Noise does harm on a cell up to this part of its standard deviation: E|N(0, 1)| is 0.8.
 _ABSOLUTE = 0.8
@@ -41,11 +41,21 @@ class Offer:
         than the cell's whole count. A share of 0 adds nothing.
         """
         bought = (shares**2 if pure else shares) / self.unit + self.precision
-        free = prod(1 - 1 / size for size in self.shape)
-        deviation = _ABSOLUTE * np.sqrt(free / np.maximum(bought, 1e-300))[:, None]
-        harm = (deviation * self.expected / (self.expected + deviation + 1e-300)).sum(axis=1)
+        harm = noise_harm(self.shape, self.expected, 1 / np.maximum(bought, 1e-300))
         result: NDArray[np.float64] = np.where(bought > 0, self.weight * (self.error - harm), 0.0)
         return result
+
+
+def noise_harm(
+    shape: Sequence[int], expected: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The L1 error (in rows) that noise puts into an interaction table, for each variance of a cell before projection;
+    on no cell more than the cell's expected count.
+    """
+    free = prod(1 - 1 / size for size in shape)
+    deviation = _ABSOLUTE * np.sqrt(free * variances)[:, None]
+    harm: NDArray[np.float64] = (deviation * expected / (expected + deviation + 1e-300)).sum(axis=1)
+    return harm
 
 
 def unit_variance(coordinates: Coordinates, unit: PrivacyUnit, *, pure: bool) -> float:

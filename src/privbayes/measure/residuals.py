@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from privbayes.core.residuals import Coordinates
@@ -64,7 +65,7 @@ def measure_residuals(
             share,
             "interaction " + table_label(domain, axes),
         )
-        measured.append(MeasuredTable(axes=axes, measurement=released))
+        measured.append(MeasuredTable(axes=axes, measurement=replace(released, unit=coordinates.unit)))
         if progress is not None:
             progress(t + 1, len(tables))
     return tuple(measured)

@@ -1,155 +1,241 @@
-"""`best`: noisy columns, the errors of all pairs at once, a junction tree, residual tables in and out of it, one fit."""
+"""`best`: noisy columns, the errors of all pairs at once, interaction tables at one price, one fit to all of them.
+
+    BUY     the number of rows (where it is private) and the columns' deviations from their mean
+    SELECT  how far every pair is from the product of its columns, and from that what to buy, at one common price
+    BUY     interaction parts of tables, and the columns once more
+    INFER   maximum entropy under a ridge on a junction tree that holds as much of what was bought as it can, and on
+            further trees for the rest; rows are dealt from the first and polished toward all
+
+The research behind it, and what each step is worth, is told in docs/best.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
 from privbayes.core.residuals import Coordinates
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import UnsupportedError
-from privbayes.measure.allocate import Offer, allocate, exact_shares, unit_variance
+from privbayes.measure.allocate import Offer, allocate, exact_shares, noise_harm, unit_variance
 from privbayes.measure.marginals import MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
 from privbayes.methods.plan import Plan
-from privbayes.model.columns import column_distribution
+from privbayes.model.columns import Columns
 from privbayes.model.joint import PAIR_CELLS, PAIRS_CELLS, JointModel
-from privbayes.model.max_entropy import Observation, combined, fit_potentials
-from privbayes.model.propagation import Propagation
+from privbayes.model.joint_fit import fit_trees
+from privbayes.model.observations import Form, combined, excess_error, observed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
-from privbayes.privacy.released import Measurement
 from privbayes.privacy.unit import PrivacyUnit
-from privbayes.structure.pair_errors import GRID, measure_errors
-from privbayes.structure.strengths import column_bias, posterior_errors
-from privbayes.structure.tree_growth import grow_tree
+from privbayes.structure.links import Links, drawn_links, measured_links
+from privbayes.structure.strengths import column_bias
+from privbayes.structure.tree_growth import grow_trees
 
-__all__ = ["BestSpec", "fit", "plan"]
+__all__ = ["EFFORTS", "BestSpec", "Effort", "fit", "infer", "plan"]
+
+# Shares of the budget; the rest buys tables, and the columns once more. The error hardly depends on them.
+TOTAL = Fraction(4, 100)
+COLUMNS = Fraction(10, 100)
+ERRORS = Fraction(7, 100)
+CHOICES = Fraction(15, 100)
+DRAWS = 1.5  # pairs drawn, times the number of columns
 
 Progress = Callable[[str, int, int], None]
 Vector = NDArray[np.float64]
 
-TOTAL = Fraction(4, 100)
-COLUMNS = Fraction(10, 100)
-ERRORS = Fraction(7, 100)
-OUTSIDE = 0.8
-CLIQUE_CELLS = 10_000
-TREE_CELLS = 200_000
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What time is spent on: cells of a clique and of all in a tree, and how many trees are fitted at most."""
+
+    clique_cells: int
+    tree_cells: int
+    trees: int
+    passes: int
+
+
+EFFORTS = {
+    "quick": Effort(clique_cells=1_000, tree_cells=20_000, trees=2, passes=150),
+    "normal": Effort(clique_cells=4_000, tree_cells=60_000, trees=4, passes=300),
+    "thorough": Effort(clique_cells=100_000, tree_cells=600_000, trees=6, passes=800),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestSpec:
-    """Every knob."""
+    """The knobs of the method."""
 
     encoding: str = "hierarchical"
-    clique_cells: int = CLIQUE_CELLS
+    effort: str = "normal"
 
-
-def observation(domain: Domain, bought: MeasuredTable, strength: float = 0.1) -> Observation:
-    axes = bought.axes
-    shape = [int(domain.axis_size[a]) for a in axes]
-    m = bought.measurement
-    coordinates = Coordinates.of(shape, pure=m.noise == "discrete laplace")
-    return Observation(
-        attributes=tuple(int(domain.axis_attribute[a]) for a in axes),
-        table=coordinates.decode(m.values),
-        variance=max(m.variance * coordinates.variance_factor, 1e-12),
-        strength=strength,
-        groups=tuple(domain.axis_codes(a) for a in axes) if any(domain.axis_level(a) for a in axes) else None,
-    )
+    def __post_init__(self) -> None:
+        if self.encoding not in ("hierarchical", "vanilla"):
+            raise UnsupportedError(
+                f"method best models whole columns: encoding must be hierarchical or vanilla, not {self.encoding!r}"
+            )
+        if self.effort not in EFFORTS:
+            raise UnsupportedError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
 
 
 def fit(
     spec: BestSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
 ) -> tuple[JointModel, int]:
-    domain = counts.domain
-    pure = ledger.budget.is_pure
-    d = len(domain)
-    sizes = domain.cardinalities
-    bought: list[MeasuredTable] = []
+    """Buy columns, select, buy tables, infer. Also returns the number of rows: public, or as bought."""
     n = measure_total(counts, ledger, ledger.total * TOTAL)
-    rho_total = None if ledger.unit.n_is_public else float(ledger.total * TOTAL)
+    bought = list(_buy_columns(counts, ledger, _stage(progress, "columns")))
+    columns = _known_columns(counts.domain, bought, n, ledger)
+    links = _select(counts, ledger, columns, n)
+    bought += _buy_tables(counts, ledger, columns, links, _stage(progress, "tables"))
+    columns = _known_columns(counts.domain, bought, n, ledger)
+    return infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "fit")), n
 
-    def buy(tables: Sequence[tuple[int, ...]], weights: Vector, share: Fraction) -> None:
-        bought.extend(measure_residuals(counts, ledger, tables, exact_shares(weights, share)))
 
-    ones = [(domain.axis(a),) for a in range(d) if sizes[a] > 1]
-    first = np.array([(sqrt(sizes[domain.axis_attribute[a]]) * (sizes[domain.axis_attribute[a]] - 1)) ** (2 / 3) for (a,) in ones])
-    buy(ones, first, ledger.total * COLUMNS)
+def infer(
+    spec: BestSpec,
+    domain: Domain,
+    bought: Sequence[MeasuredTable],
+    columns: Columns,
+    links: Links,
+    form: Form,
+    report: Callable[[int, int], None] | None = None,
+) -> JointModel:
+    """From what was released to the model: all of it is post-processing."""
+    effort = EFFORTS[spec.effort]
+    seen = combined([observed(domain, table.axes, table.measurement, form) for table in bought])
+    believed = dict(zip(links.pairs, links.errors.tolist(), strict=True))
+    observations, gains = [], {}
+    for one in seen:
+        if len(one.attributes) == 2:
+            expected = columns.expected(one.attributes)
+            error = believed[one.attributes] if links.deviation else excess_error(one, expected)
+            harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
+            gains[one.attributes] = max(error - float(harm[0]), 1.0)
+            one = replace(one, strength=max(error, links.deviation, 1.0) / columns.total)
+        observations.append(one)
+    trees = grow_trees(
+        domain.cardinalities,
+        list(gains),
+        np.array(list(gains.values())),
+        clique_cells=effort.clique_cells,
+        total_cells=effort.tree_cells,
+        most=effort.trees,
+    )
+    fits = fit_trees(trees, columns, observations, passes=effort.passes, progress=report)
+    return JointModel(
+        domain, [(table.axes, table.measurement) for table in bought], form=form, total=columns.total, fits=fits
+    )
 
-    def columns() -> tuple[list[Vector], list[float]]:
-        seen = {o.attributes[0]: o for o in combined([observation(domain, b) for b in bought if len(b.axes) == 1])}
-        qs, vs = [], []
-        for a in range(d):
-            if a in seen:
-                qs.append(column_distribution(seen[a].table, seen[a].variance, float(n)))
-                vs.append(seen[a].variance)
-            else:
-                qs.append(np.ones(1))
-                vs.append(0.0)
-        return qs, vs
 
-    q, v = columns()
-    pairs = Pairs.of(sizes, most_cells=PAIR_CELLS, most_in_all=PAIRS_CELLS)
-    members = [p for p in pairs.members if min(sizes[p[0]], sizes[p[1]]) > 1]
-    errors = np.zeros(len(members))
-    deviation = 1.0
-    if members:
-        released = measure_errors(counts, ledger, members, q, n, ledger.total * ERRORS)
-        deviation = sqrt(released.variance) / GRID
-        noise_total = 0.0 if rho_total is None else 1 / (2 * rho_total)
-        variances = [vv * (1 - 1 / r) + noise_total * (qq - 1 / r) ** 2 for qq, vv, r in zip(q, v, sizes, strict=True)]
-        bias = column_bias(members, q, variances, n)
-        errors = posterior_errors(released.values / GRID, deviation, bias)
+def _buy_columns(
+    counts: CountingBackend, ledger: Ledger, report: Callable[[int, int], None] | None
+) -> tuple[MeasuredTable, ...]:
+    """Every column's deviations from its mean: the least squared error in all for the money."""
+    tables = _single_columns(counts.domain)
+    sizes = np.array([counts.domain.cells(table) for table in tables], np.float64)
+    share = ledger.total * COLUMNS
+    return _buy(counts, ledger, tables, (np.sqrt(sizes) * (sizes - 1)) ** (2 / 3), share, report)
 
-    left = float(ledger.remaining)
 
-    def offer(table: tuple[int, ...], error: float, weight: float, precision: float = 0.0) -> Offer:
-        shape = tuple(sizes[a] for a in table)
-        expected = np.array([float(n)])
-        for a in table:
-            expected = np.multiply.outer(expected, q[a]).reshape(-1)
-        unit = unit_variance(Coordinates.of(shape, pure=pure), ledger.unit, pure=pure)
-        return Offer(shape=shape, expected=expected, error=error, weight=weight, unit=unit, precision=precision)
+def _select(counts: CountingBackend, ledger: Ledger, columns: Columns, n: int) -> Links:
+    sizes = counts.domain.cardinalities
+    known = Pairs.of(sizes, most_cells=PAIR_CELLS, most_in_all=PAIRS_CELLS).members
+    pairs = [pair for pair in known if min(sizes[a] for a in pair) > 1]
+    if not pairs:
+        return Links(pairs=(), errors=np.zeros(0), deviation=0.0)
+    if ledger.budget.is_pure:
+        draws = int(DRAWS * len(sizes))
+        return drawn_links(counts, ledger, pairs, columns.shares, n, ledger.total * CHOICES, draws)
+    bias = column_bias(pairs, columns.shares, columns.count_variances(), n)
+    return measured_links(counts, ledger, pairs, columns.shares, n, bias, ledger.total * ERRORS)
 
-    guess = left / max(1.5 * d, 1)
-    weights = np.array([offer(p, e, 1.0).gain(np.array([guess]), pure=pure)[0] for p, e in zip(members, errors, strict=True)])
-    tree = grow_tree(sizes, members, weights, clique_cells=spec.clique_cells, total_cells=TREE_CELLS)
-    engine = Propagation(tree, sizes)
-    inside = [engine.home(p) is not None for p in members]
-    offers, keys = [], []
-    for p, e, within in zip(members, errors, inside, strict=True):
-        if e > 0:
-            offers.append(offer(p, e if within else OUTSIDE * e, 1.0))
-            keys.append(tuple(domain.axis(a) for a in p))
-    for (axis,) in ones:
-        a = int(domain.axis_attribute[axis])
-        offers.append(offer((a,), 0.0, float(max(1, d - 1)), 1 / v[a]))
-        keys.append((axis,))
-    shares = allocate(offers, left, pure=pure)
-    if shares.sum() <= 0:
-        shares = np.array([float(len(k) == 1) for k in keys])
+
+def _buy_tables(
+    counts: CountingBackend,
+    ledger: Ledger,
+    columns: Columns,
+    links: Links,
+    report: Callable[[int, int], None] | None,
+) -> tuple[MeasuredTable, ...]:
+    """What is left of the budget, shared over interaction tables of pairs and columns at one price."""
+    domain, pure = counts.domain, ledger.budget.is_pure
+    singles = _single_columns(domain)
+    tables = [tuple(domain.axis(a) for a in pair) for pair in links.pairs] + singles
+    if not tables:
+        return ()
+    errors = [*links.errors.tolist(), *[0.0] * len(singles)]
+    offers = []
+    for axes, error in zip(tables, errors, strict=True):
+        attributes = [int(domain.axis_attribute[axis]) for axis in axes]
+        coordinates = Coordinates.of([domain.cardinalities[a] for a in attributes], pure=pure)
+        single = len(axes) == 1
+        offers.append(
+            Offer(
+                shape=coordinates.shape,
+                expected=columns.expected(attributes),
+                error=error,
+                weight=float(max(1, len(domain) - 1)) if single else 1.0,  # a column is part of that many pairs
+                unit=unit_variance(coordinates, ledger.unit, pure=pure),
+                precision=1 / columns.variances[attributes[0]] if single else 0.0,
+            )
+        )
+    shares = allocate(offers, float(ledger.remaining), pure=pure)
+    if not shares.sum() > 0:
+        shares = np.array([float(len(axes) == 1) for axes in tables])
     kept = np.flatnonzero(shares > 0)
-    buy([keys[i] for i in kept], shares[kept], ledger.remaining)
-    q, v = columns()
-    strengths = {p: max(e, deviation) / n for p, e in zip(members, errors, strict=True)}
-    observations = combined([
-        observation(domain, b, strengths.get(tuple(int(domain.axis_attribute[a]) for a in b.axes), 0.1)) for b in bought
-    ])
-    within = [o for o in observations if len(o.attributes) == 1 or engine.home(o.attributes) is not None]
-    outside = [o for o in observations if len(o.attributes) > 1 and engine.home(o.attributes) is None]
-    slots, potentials, report = fit_potentials(engine, q, n, within)
-    model = JointModel(domain, [(b.axes, b.measurement) for b in bought], tree=tree, slots=slots.attributes, potentials=potentials, total=float(n), outside=outside, report=report)
-    return model, n
+    return _buy(counts, ledger, [tables[t] for t in kept], shares[kept], ledger.remaining, report)
+
+
+def _buy(
+    counts: CountingBackend,
+    ledger: Ledger,
+    tables: Sequence[tuple[int, ...]],
+    weights: Vector,
+    share: Fraction,
+    report: Callable[[int, int], None] | None,
+) -> tuple[MeasuredTable, ...]:
+    if not tables:
+        return ()
+    return measure_residuals(counts, ledger, tables, exact_shares(weights, share), report)
+
+
+def _single_columns(domain: Domain) -> list[tuple[int, ...]]:
+    """A column of one value has nothing to tell."""
+    return [(domain.axis(a),) for a, size in enumerate(domain.cardinalities) if size > 1]
+
+
+def _known_columns(domain: Domain, bought: Sequence[MeasuredTable], n: int, ledger: Ledger) -> Columns:
+    singles = [
+        observed(domain, table.axes, table.measurement, _form(ledger)) for table in bought if len(table.axes) == 1
+    ]
+    return Columns.of(domain.cardinalities, combined(singles), float(n), _total_variance(ledger))
+
+
+def _total_variance(ledger: Ledger) -> float:
+    """Of the noise in the number of rows, where that was bought."""
+    for receipt in ledger.receipts[:1]:
+        if not ledger.unit.n_is_public:
+            return 2 * receipt.scale**2 if ledger.budget.is_pure else receipt.scale**2
+    return 0.0
+
+
+def _form(ledger: Ledger) -> Form:
+    return "whole" if ledger.budget.is_pure else "residual"
+
+
+def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    report = progress
+    return lambda done, total: report(name, done, total)
 
 
 def plan(spec: BestSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
+    """What a fit would buy."""
     raise UnsupportedError("later")

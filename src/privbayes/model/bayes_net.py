@@ -27,6 +27,8 @@ class BayesNetModel:
     values, the same way each time.
     """
 
+    parameters: NDArray[np.float64] = np.empty(0)
+
     def __init__(
         self, domain: Domain, network: BayesianNetwork, tables: Sequence[tuple[tuple[int, ...], Measurement]]
     ) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column_distribution", "on_simplex"]
+from privbayes.model.observations import Observation
+
+__all__ = ["Columns", "column_distribution", "on_simplex"]
 
 _FLOOR = 0.05  # of the noise's deviation: what no cell is thought to fall below
 
@@ -30,3 +35,40 @@ def column_distribution(interaction: NDArray[np.float64], variance: float, total
     counts = counts + _FLOOR * min(np.sqrt(variance), total / size) + 1e-3
     shares: NDArray[np.float64] = counts / counts.sum()
     return shares
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """Every column on its own, as known from what was released: ``shares`` q of its values, and the ``variances`` of
+    the noise on a cell before projection. ``total`` is n, as it may be known, with ``total_variance``.
+    """
+
+    shares: tuple[NDArray[np.float64], ...]
+    variances: tuple[float, ...]
+    total: float
+    total_variance: float
+
+    @staticmethod
+    def of(sizes: Sequence[int], observations: Sequence[Observation], total: float, total_variance: float) -> Columns:
+        """From the observations of single attributes, one each; an attribute that was not observed is uniform."""
+        seen = {one.attributes[0]: one for one in observations if len(one.attributes) == 1}
+        shares = [
+            column_distribution(seen[a].table, seen[a].variance, total) if a in seen else np.full(size, 1 / size)
+            for a, size in enumerate(sizes)
+        ]
+        variances = [seen[a].variance if a in seen else 0.0 for a in range(len(sizes))]
+        return Columns(shares=tuple(shares), variances=tuple(variances), total=total, total_variance=total_variance)
+
+    def count_variances(self) -> list[NDArray[np.float64]]:
+        """Of the noise on the counts n q of each column, value by value: its own, and what n brings in."""
+        return [
+            variance * (1 - 1 / len(q)) + self.total_variance * (q - 1 / len(q)) ** 2
+            for q, variance in zip(self.shares, self.variances, strict=True)
+        ]
+
+    def expected(self, attributes: Sequence[int]) -> NDArray[np.float64]:
+        """The counts of a table's cells if its columns were independent, flat."""
+        counts = np.array([self.total])
+        for a in attributes:
+            counts = np.multiply.outer(counts, self.shares[a]).reshape(-1)
+        return counts

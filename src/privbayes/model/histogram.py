@@ -23,6 +23,8 @@ KIND = "smoothed rows"
 class HistogramModel:
     """The k released rows, each as likely as another. Marginals are those of the rows; sampling deals them out."""
 
+    parameters: NDArray[np.float64] = np.empty(0)
+
     def __init__(self, domain: Domain, released: Measurement) -> None:
         if not len(domain) or released.values.size == 0 or released.values.size % len(domain):
             raise ValueError("the released rows do not fit the domain")

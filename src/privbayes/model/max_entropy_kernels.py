@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["centre", "gather", "spread"]
+__all__ = ["centre", "gather", "misfit", "spread"]
 
 
 @njit(nogil=True, cache=True)
@@ -60,3 +59,20 @@ def gather(values: NDArray[Any], source: NDArray[Any], target: NDArray[Any], out
     out[:] = 0.0
     for i in range(source.size):
         out[source[i]] += values[target[i]]
+
+
+@njit(nogil=True, cache=True)
+def misfit(
+    theta: NDArray[Any],
+    predicted: NDArray[Any],
+    observed: NDArray[Any],
+    ridge: NDArray[Any],
+    total: float,
+    slope: NDArray[Any],
+) -> float:
+    """- theta . y + 1/2 sum ridge theta^2, and the slope of n log Z with it."""
+    value = 0.0
+    for i in range(theta.size):
+        value += theta[i] * (0.5 * ridge[i] * theta[i] - observed[i])
+        slope[i] = total * predicted[i] - observed[i] + ridge[i] * theta[i]
+    return value

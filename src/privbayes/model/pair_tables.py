@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from privbayes.core.pairs import Pairs
 from privbayes.core.residuals import centred
-from privbayes.model.max_entropy import Observation
+from privbayes.model.observations import Observation
 from privbayes.model.propagation import Propagation
 
 __all__ = ["correct", "model_pairs", "rake"]
+
+_FLOOR = 1e-9  # of a row: keeps odds finite
 
 Table = NDArray[np.float64]
 
@@ -52,22 +54,22 @@ def correct(pairs: Pairs, flat: Table, total: float, observations: Iterable[Obse
     """
     for one in observations:
         a, b = one.attributes
+        table = pairs.table(flat, int(pairs.place[a, b]))
         if a > b:
-            a, b = b, a
-            seen = one.table.T
-        else:
-            seen = one.table
-        k = int(pairs.place[a, b])
-        table = pairs.table(flat, k)
+            table = table.T
         rows, columns = table.sum(axis=1), table.sum(axis=0)
-        expected = total * np.outer(rows, columns)
-        missing = seen - centred(total * table)
-        freedom = (len(rows) - 1) * (len(columns) - 1)
+        groups = one.groups or tuple(np.arange(size) for size in table.shape)
+        seen = np.zeros(one.table.shape)
+        np.add.at(seen, np.ix_(*groups), total * table)
+        expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / total
+        missing = one.table - (centred(seen) if one.centred else seen)
+        freedom = int(groups[0].max()) * int(groups[1].max())  # one less than the groups of each
         excess = max(float((missing**2).sum()) - one.variance * freedom, 0.0)
         signal = expected**2 * excess
         shrink = signal / (signal + one.variance * (expected**2).sum() + 1e-300)
-        moved = np.maximum(total * table + centred(missing * shrink), 0.0) + 1e-9
-        table[:] = rake(moved, rows, columns)
+        moved = np.maximum(seen + centred(missing * shrink), 0.0) + _FLOOR
+        factor = moved / np.maximum(seen, _FLOOR)
+        table[:] = rake(table * factor[np.ix_(*groups)], rows, columns)
 
 
 def rake(table: Table, rows: Table, columns: Table, rounds: int = 30) -> Table:
@@ -76,4 +78,5 @@ def rake(table: Table, rows: Table, columns: Table, rounds: int = 30) -> Table:
     for _ in range(rounds):
         fitted = fitted * (rows / np.maximum(fitted.sum(axis=1), 1e-300))[:, None]
         fitted = fitted * (columns / np.maximum(fitted.sum(axis=0), 1e-300))[None, :]
-    return fitted / fitted.sum()
+    shares: Table = fitted / fitted.sum()
+    return shares

@@ -36,6 +36,11 @@ class GenerativeModel(Protocol):
         """The released tables it was made from, by their axes."""
         ...
 
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        """What was fitted to the released tables and is kept beside them; empty where all is derived from them."""
+        ...
+
     def marginal(self, attributes: Sequence[int], evidence: Sequence[Factor] = ()) -> NDArray[np.float64]:
         """The exact joint distribution of the attributes under the model, in this order (given the evidence)."""
         ...

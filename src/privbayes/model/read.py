@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from privbayes.core.domain import Domain
 from privbayes.core.network import BayesianNetwork
 from privbayes.model.bayes_net import BayesNetModel
 from privbayes.model.histogram import KIND, HistogramModel
+from privbayes.model.joint import KIND as JOINT
+from privbayes.model.joint import JointModel
 from privbayes.model.protocol import GenerativeModel
 from privbayes.privacy.released import Measurement
 
@@ -16,9 +21,14 @@ __all__ = ["generator_of"]
 
 
 def generator_of(
-    domain: Domain, structure: Mapping[str, Any], tables: Sequence[tuple[tuple[int, ...], Measurement]]
+    domain: Domain,
+    structure: Mapping[str, Any],
+    tables: Sequence[tuple[tuple[int, ...], Measurement]],
+    parameters: NDArray[np.float64],
 ) -> GenerativeModel:
     """Rebuild a model; ValueError when its parts do not fit each other."""
+    if structure["kind"] == JOINT:
+        return JointModel.rebuilt(domain, structure, tables, parameters)
     if structure["kind"] == KIND:
         ((axes, released),) = tables
         if axes != tuple(domain.first_axis):

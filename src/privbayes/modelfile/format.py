@@ -4,7 +4,8 @@
     bytes 8-11    format version, little-endian
     bytes 12-19   length of the header, little-endian
     bytes 20-51   SHA-256 of everything after byte 51
-    then          the header (UTF-8 JSON), then the arrays, each little-endian int64 in C order, without gaps
+    then          the header (UTF-8 JSON), then the arrays, each in C order, without gaps: little-endian int64 for
+                  released tables, then little-endian float64 for what was fitted to them
 
 The size of a file depends on the schema, the structure that was released and the numbers of cells, never on a count.
 """
@@ -14,6 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from privbayes.privacy.released import Guarantee, Measurement, Receipt
 
@@ -35,6 +39,7 @@ class ModelRecord:
     spec: Mapping[str, Any]
     structure: Mapping[str, Any]
     tables: Sequence[tuple[tuple[int, ...], Measurement]]
+    parameters: NDArray[np.float64]
     n_rows: int
     guarantee: Guarantee
     receipts: Sequence[Receipt]

@@ -55,13 +55,15 @@ def _parse(header: Mapping[str, Any], arrays: bytes) -> ModelRecord:
         cells = _natural(entry["cells"])
         values = np.frombuffer(arrays, "<i8", count=cells, offset=start).astype(np.int64)
         start += 8 * cells
-        scale = float(entry["scale"])
-        if not (isfinite(scale) and scale >= 0):
+        scale, unit = float(entry["scale"]), float(entry.get("unit", 1.0))
+        if not (isfinite(scale) and scale >= 0 and isfinite(unit) and unit > 0):
             raise ValueError("scale")
         axes = tuple(_natural(axis) for axis in entry["axes"])
-        tables.append(
-            (axes, Measurement(label=str(entry["label"]), values=values, noise=str(entry["noise"]), scale=scale))
-        )
+        label, noise = str(entry["label"]), str(entry["noise"])
+        tables.append((axes, Measurement(label=label, values=values, noise=noise, scale=scale, unit=unit)))
+    fitted = _natural(header.get("parameters", 0))
+    parameters = np.frombuffer(arrays, "<f8", count=fitted, offset=start).astype(np.float64)
+    start += 8 * fitted
     if start != len(arrays):
         raise ValueError("length")
     return ModelRecord(
@@ -70,6 +72,7 @@ def _parse(header: Mapping[str, Any], arrays: bytes) -> ModelRecord:
         spec=dict(header["spec"]),
         structure=dict(header["structure"]),
         tables=tables,
+        parameters=parameters,
         n_rows=_natural(header["n_rows"]),
         guarantee=Guarantee.from_dict(header["guarantee"]),
         receipts=[Receipt.from_dict(entry) for entry in header["receipts"]],

@@ -23,6 +23,7 @@ def write_model(record: ModelRecord, path: str | Path) -> None:
 def to_bytes(record: ModelRecord) -> bytes:
     """The bytes of a model file."""
     arrays = [measurement.values.astype("<i8").tobytes() for _, measurement in record.tables]
+    arrays.append(record.parameters.astype("<f8").tobytes())
     header = {
         "method": record.method,
         "guarantee": record.guarantee.to_dict() | {"sentence": record.guarantee.sentence()},
@@ -32,12 +33,14 @@ def to_bytes(record: ModelRecord) -> bytes:
         "structure": dict(record.structure),
         "output": dict(record.output),
         "receipts": [receipt.to_dict() for receipt in record.receipts],
+        "parameters": int(record.parameters.size),
         "tables": [
             {
                 "axes": list(axes),
                 "label": measurement.label,
                 "noise": measurement.noise,
                 "scale": measurement.scale,
+                "unit": measurement.unit,
                 "cells": int(measurement.values.size),
             }
             for axes, measurement in record.tables

@@ -16,12 +16,15 @@ __all__ = ["Choice", "Guarantee", "Measurement", "Receipt"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurement:
-    """Noisy integers as the ledger released them, with the noise that was added."""
+    """Noisy integers as the ledger released them, with the noise that was added. ``unit``: how many rows an integer
+    stands for (1 for counts).
+    """
 
     label: str
     values: NDArray[np.int64]
     noise: str
     scale: float
+    unit: float = 1.0
 
     @property
     def variance(self) -> float:
@@ -35,10 +38,10 @@ class Measurement:
 
     @property
     def expected_absolute_noise(self) -> float:
-        """E|noise| on one value, by the continuous law (the discrete one is never larger)."""
+        """E|noise| on one value, in rows, by the continuous law (the discrete one is never larger)."""
         if self.noise == "discrete laplace":
-            return self.scale
-        return self.scale * sqrt(2.0 / pi) if self.noise == "discrete gaussian" else 0.0
+            return self.scale * self.unit
+        return self.scale * self.unit * sqrt(2.0 / pi) if self.noise == "discrete gaussian" else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Rows of a joint model: dealt evenly down the junction tree, then polished toward what the model says of every pair."""
+"""Rows of a joint model: dealt evenly down the junction tree, then polished toward what the model says of all pairs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ class PolishedSampler:
         clique_tables: Sequence[NDArray[np.float64]],
         pairs: Pairs,
         targets: NDArray[np.float64],
+        weights: Sequence[float],
     ) -> None:
         self._sizes = tuple(sizes)
         self._pairs, self._targets = pairs, targets
+        worth = np.asarray(weights, np.float64)
+        cells = np.diff(pairs.start)
+        self._worth = np.repeat(worth[pairs.first] * worth[pairs.second], cells)
         self._blocks = []
         for clique, separator, table in zip(tree.cliques, tree.separators, clique_tables, strict=True):
             new = tuple(a for a in clique if a not in separator)
@@ -80,7 +84,7 @@ class PolishedSampler:
         wanted = len(codes) * self._targets
         excess = -wanted
         count_pairs(codes, sizes, pairs.first, pairs.second, pairs.start, excess)
-        weight = 1.0 / (wanted + 1.0)
+        weight = self._worth / (wanted + 1.0)
         for _ in range(PASSES):
             orders = rng.permutation(len(codes)), rng.permutation(len(sizes))
             if not polish(codes, sizes, pairs.place, pairs.start, excess, weight, *orders):

@@ -45,8 +45,8 @@ def polish(
     row_order: NDArray[Any],
     attribute_order: NDArray[Any],
 ) -> int:
-    """One pass over the cells of a table of rows: each takes the value that most lowers the sum over all pairs' cells of
-    weight (count - target)^2. ``excess`` is count - target and is kept up to date. Returns how many cells moved.
+    """One pass over the cells of a table of rows: each takes the value that most lowers the sum over all pairs' cells
+    of weight (count - target)^2. ``excess`` is count - target and is kept up to date. Returns how many cells moved.
     """
     d = sizes.size
     moves = 0

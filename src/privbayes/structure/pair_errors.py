@@ -16,7 +16,7 @@ from privbayes.privacy.released import Measurement
 from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
 
-__all__ = ["GRID", "exact_errors", "measure_errors", "pair_error_sensitivity", "product_reference"]
+__all__ = ["GRID", "draw_pairs", "exact_errors", "measure_errors", "pair_error_sensitivity", "product_reference"]
 
 GRID = 64  # counts are compared to this fraction of a row; far below any noise
 _CELLS_A_PASS = 4_000_000
@@ -82,6 +82,26 @@ def measure_errors(
         share,
         f"errors of {len(tables)} tables",
     )
+
+
+def draw_pairs(
+    counts: CountingBackend,
+    ledger: Ledger,
+    tables: Sequence[tuple[int, ...]],
+    columns: Columns,
+    total: float,
+    share: Fraction,
+    draws: int,
+) -> list[int]:
+    """Which tables have large errors: that many draws without replacement, each at an equal part of the share."""
+    errors = exact_errors(counts, tables, columns, total)
+    bound = pair_error_sensitivity(ledger.unit.neighbours, 1)
+    left = list(range(len(tables)))
+    drawn = []
+    for t in range(min(draws, len(tables))):
+        choice = ledger.release_choice(errors[left], bound, share / draws, f"pair {t + 1} of {draws}")
+        drawn.append(left.pop(choice.index))
+    return drawn
 
 
 def _axes(domain: Domain, table: Sequence[int]) -> tuple[int, ...]:

@@ -31,29 +31,29 @@ def column_bias(
         shrunk.append((deviation * expected / (expected + deviation + 1e-300)) ** 2)
     return np.array(
         [
-            _ABSOLUTE
-            * np.sqrt(np.outer(shrunk[a], columns[b] ** 2) + np.outer(columns[a] ** 2, shrunk[b])).sum()
+            _ABSOLUTE * np.sqrt(np.outer(shrunk[a], columns[b] ** 2) + np.outer(columns[a] ** 2, shrunk[b])).sum()
             for a, b in pairs
         ]
     )
 
 
-def posterior_errors(noisy: Vector, deviation: float, bias: Vector) -> Vector:
+def posterior_errors(noisy: Vector, deviation: float, bias: Vector, laplace: bool = False) -> Vector:
     """The errors as they are best believed: zero for all if their mean shows nothing, otherwise posterior means, less
     (in quadrature) what the columns' noise explains.
     """
     if not len(noisy) or noisy.mean() < _GATE * deviation / np.sqrt(len(noisy)):
         return np.zeros(len(noisy))
-    means = posterior_means(noisy, max(deviation, float(noisy.max()) / 300))
+    means = posterior_means(noisy, max(deviation, float(noisy.max()) / 300), laplace)
     return np.sqrt(np.maximum(means**2 - bias**2, 0.0))
 
 
-def posterior_means(noisy: Vector, deviation: float) -> Vector:
+def posterior_means(noisy: Vector, deviation: float, laplace: bool = False) -> Vector:
     """E[e | noisy] for e >= 0 under Gaussian noise, the prior of e estimated from all of them (non-parametric maximum
     likelihood of Kiefer and Wolfowitz 1956, by expectation maximisation on a grid).
     """
     grid = np.linspace(0.0, max(float(noisy.max()), deviation), _POINTS)
-    likelihood = np.exp(-0.5 * np.clip((noisy[:, None] - grid) / deviation, -35, 35) ** 2) + 1e-300
+    gaps = np.clip((noisy[:, None] - grid) / deviation, -35, 35)
+    likelihood = np.exp(-np.sqrt(2) * np.abs(gaps) if laplace else -0.5 * gaps**2) + 1e-300
     prior = np.full(_POINTS, 1 / _POINTS)
     for _ in range(_ROUNDS):
         weights = likelihood * prior

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import log
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 
 from privbayes.core.clique_tree import CliqueTree
 
-__all__ = ["grow_tree"]
+__all__ = ["grow_tree", "grow_trees"]
 
 _PENALTIES = (0.0, 0.15, 0.3, 0.5, 0.8)
 _STEPS = (0.1, 0.3, 0.6)
 _TRIES = 40
 _WORK = 2_000_000_000  # inner steps of the search in all, some seconds
 _SEED = 20_261_119  # the search is a function of what was released
+_HELD = 0.1  # of a pair's weight is left once a tree holds it
 
 
 def grow_tree(
@@ -62,6 +64,29 @@ def grow_tree(
         if held > best:
             best, best_order, best_cliques = held, key, cliques
     return CliqueTree.of(_maximal(best_cliques), sizes)
+
+
+def grow_trees(
+    sizes: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    weights: NDArray[np.float64],
+    *,
+    clique_cells: float,
+    total_cells: float,
+    most: int,
+) -> list[CliqueTree]:
+    """The best tree, then further ones for the pairs that no tree before holds, as long as there are any."""
+    trees: list[CliqueTree] = []
+    left = weights.astype(np.float64)
+    while not trees or (len(trees) < most and np.any(left == weights, where=weights > 0)):
+        tree = grow_tree(sizes, pairs, left, clique_cells=clique_cells, total_cells=total_cells)
+        together = {pair for clique in tree.cliques for pair in combinations(clique, 2)}
+        held = np.array([pair in together for pair in pairs], np.bool_)
+        if trees and not np.any(held & (weights > 0) & (left == weights)):
+            break  # what is left fits no clique
+        left = np.where(held, _HELD * weights, left)
+        trees.append(tree)
+    return trees
 
 
 def _maximal(cliques: NDArray[np.bool_]) -> list[tuple[int, ...]]:

@@ -27,6 +27,7 @@ def record(fill: int = 3) -> ModelRecord:
         spec={"encoding": "vanilla"},
         structure={"network": {"naïve": []}},
         tables=[((0, 1), Measurement(label="t", values=values, noise="discrete laplace", scale=2.5))],
+        parameters=np.array([0.5, -1.25, fill]),
         n_rows=10,
         guarantee=Guarantee(epsilon=1.0, delta=0.0, rho=None, neighbours="replace", rows_per_person=1, private=True),
         receipts=[
@@ -47,6 +48,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert getattr(got, field) == getattr(given, field)
     np.testing.assert_array_equal(got.tables[0][1].values, given.tables[0][1].values)
     assert got.tables[0][0] == (0, 1)
+    np.testing.assert_array_equal(got.parameters, given.parameters)
     assert list(tmp_path.iterdir()) == [tmp_path / "m.pbm"]
 
 

@@ -1,0 +1,44 @@
+"""INFER: one fit a tree, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from privbayes.core.clique_tree import CliqueTree
+from privbayes.core.parallel import available_cores
+from privbayes.model.columns import Columns
+from privbayes.model.max_entropy import PASSES, TreeFit, fit_tree
+from privbayes.model.observations import Observation
+from privbayes.model.propagation import Propagation
+
+__all__ = ["fit_trees"]
+
+
+def fit_trees(
+    trees: Sequence[CliqueTree],
+    columns: Columns,
+    observations: Sequence[Observation],
+    *,
+    passes: int = PASSES,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[TreeFit]:
+    """Each tree fitted to the observations that lie inside its cliques. The fits do not depend on the threads."""
+    sizes = [len(q) for q in columns.shares]
+    done = [0] * len(trees)
+
+    def work(t: int) -> TreeFit:
+        engine = Propagation(trees[t], sizes)
+        inside = [one for one in observations if engine.home(one.attributes) is not None]
+
+        def report(at: int, _: int) -> None:
+            done[t] = at
+            if progress is not None:
+                progress(sum(done), passes * len(trees))
+
+        found = fit_tree(engine, columns.shares, columns.total, inside, passes=passes, progress=report)
+        report(passes, passes)
+        return found
+
+    with ThreadPoolExecutor(min(len(trees), available_cores())) as pool:
+        return list(pool.map(work, range(len(trees))))
