@@ -72,6 +72,24 @@ class Original:
             total += 0.5 * float(gap.sum())
         return total / len(requests)
 
+    def distance_to_independence(self, k: int) -> float:
+        """The same for the exact product of the exact columns, with no noise and no sampling."""
+        sizes = self._codec.domain.axis_size
+        ones = self._backend.count(MarginalRequests.of(self._sets[1]))
+        column = {axes[0]: ones.table(i) / self.n_rows for i, axes in enumerate(self._sets[1])}
+        requests = MarginalRequests.of(self._sets[k])
+        total = 0.0
+        for part in requests.passes(self._codec.domain, CELLS_A_PASS):
+            batch = requests.axes[part]
+            seen = self._backend.count(MarginalRequests(batch))
+            for i, axes in enumerate(batch):
+                product = np.ones(1)
+                for axis in axes:
+                    product = np.multiply.outer(product, column[int(axis)]).ravel()
+                assert product.size == np.prod(sizes[axes])
+                total += 0.5 * float(np.abs(seen.table(i) / self.n_rows - product).sum())
+        return total / len(requests)
+
     def mutual_information(self, network: dict[str, list[list[Any]]]) -> float:
         """Sum of I(X, Pi) in bits over a network of this table's columns (figure 4)."""
         domain = self._codec.domain
