@@ -6,9 +6,10 @@
     python benchmarks/accuracy.py --methods best privbayes independent --repeats 5 --peers peers.csv
     python benchmarks/accuracy.py --plot                            # tables and plots from what is kept
 
-Results are kept by (relation, delta, method, options, table, epsilon) in results/accuracy.json, a run replacing what it
-measures again. Beside the methods stand the floor (a bootstrap resample of the table) and independent columns without
-any noise. ``--peers`` reads figures of other libraries: a CSV with the columns peer, dataset, epsilon, tvd2, tvd3, fit_s.
+Results are kept by (relation, delta, method, options, table, epsilon) in results/accuracy.json, a run replacing what
+it measures again. Beside the methods stand the floor (a bootstrap resample of the table) and independent columns
+without any noise. ``--peers`` reads figures of other libraries: a CSV with the columns peer, dataset, epsilon, tvd2,
+tvd3, fit_s.
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ def plot(kept: dict[str, Any], neighbours: str, delta: float, peers: list[Row]) 
             if mine:
                 label = method if options == "{}" else f"{method} {options}"
                 means, errors = zip(*(row["tvd2"] for row in mine), strict=True)
-                panel.errorbar([row["epsilon"] for row in mine], means, errors, marker="o", ms=3, capsize=2, label=label)
+                at = [row["epsilon"] for row in mine]
+                panel.errorbar(at, means, errors, marker="o", ms=3, capsize=2, label=label)
         for peer in dict.fromkeys(row["peer"] for row in peers):
             theirs = sorted((r["epsilon"], r["tvd2"]) for r in peers if (r["peer"], r["dataset"]) == (peer, name))
             if theirs:
