@@ -80,7 +80,7 @@ def _show(plan: Mapping[str, Any]) -> None:
     budget = f"epsilon {number(plan['epsilon'])}" + (f", delta {plan['delta']:g}" if plan["delta"] else "")
     print(f"A {plan['method']} fit of {number(plan['n_rows'])} rows with {budget} ({plan['neighbours']}) would buy:")
     show_pairs(_bought(plan))
-    heading("Error of each column from the noise (total variation distance: 0 is exact, 1 is useless)")
+    heading("Error to expect of each column (total variation distance: 0 is exact, 1 is useless)")
     show_table(
         ("column", "values", "expected error"),
         [(column["name"], number(column["values"]), f"{column['expected_error']:.4f}") for column in plan["columns"]],
@@ -88,10 +88,12 @@ def _show(plan: Mapping[str, Any]) -> None:
     )
     pairs = plan["pairs"]
     if pairs["worst"]:
-        heading(
-            f"Error of the {number(pairs['together_in_a_table'])} of {number(pairs['of'])} pairs of columns that share "
-            f"a noisy table: {pairs['mean_expected_error']:.4f} on average; the largest:"
-        )
+        shared = f"{number(pairs['together_in_a_table'])} of {number(pairs['of'])} pairs of columns"
+        mean = f"{pairs['mean_expected_error']:.4f} on average; the largest:"
+        if pairs.get("mean_is_over") == "all pairs":
+            heading(f"Error of a pair of columns, whether bought ({shared}) or inferred: {mean}")
+        else:
+            heading(f"Error of the {shared} that share a noisy table: {mean}")
         show_table(
             ("columns", "expected error"),
             [(" x ".join(pair["columns"]), f"{pair['expected_error']:.4f}") for pair in pairs["worst"]],

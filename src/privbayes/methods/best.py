@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,5 +238,7 @@ def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] |
 
 
 def plan(spec: BestSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
-    """What a fit would buy."""
-    raise UnsupportedError("later")
+    """What a fit would buy, rehearsed on a made-up table with the same schema and number of rows."""
+    from privbayes.methods.best_plan import rehearse
+
+    return rehearse(partial(fit, spec), domain, n=n, budget=budget, unit=unit, encoding=spec.encoding)
