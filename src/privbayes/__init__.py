@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privbayes.api import (
+        Best,
         Independent,
         Model,
         Plan,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Best",
     "BudgetError",
     "Independent",
     "Model",

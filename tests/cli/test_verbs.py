@@ -115,7 +115,8 @@ def test_fit_as_json_says_what_was_bought(run: Run, clinic: Clinic, tmp_path: Pa
 
 
 def test_options_reach_the_method(run: Run, clinic: Clinic, tmp_path: Path) -> None:
-    options = "--encoding vanilla --score R --beta 0.5 --theta 2 --max-parents 1 --first sex --neighbours add-remove"
+    options = "--method privbayes --encoding vanilla --score R --beta 0.5 --theta 2"
+    options += " --max-parents 1 --first sex --neighbours add-remove"
     fitted = run("fit", clinic.table, "-s", clinic.schema, "-e", 1, "-o", tmp_path / "m", "--json", *options.split())
     description = _json(fitted.out)
     assert description["spec"]["beta"] == 0.5
@@ -128,8 +129,10 @@ def test_options_reach_the_method(run: Run, clinic: Clinic, tmp_path: Path) -> N
 def test_a_network_of_ones_own_costs_nothing_and_may_come_from_inspect(
     run: Run, clinic: Clinic, tmp_path: Path
 ) -> None:
-    (tmp_path / "n.json").write_text(run("inspect", clinic.model, "--json").out, encoding="utf-8")
-    with_it = ["-s", clinic.schema, "-e", 1, "--network", tmp_path / "n.json", "--json"]
+    fit_once = ["-s", clinic.schema, "-e", 1, "--method", "privbayes", "-o", tmp_path / "first.pbm"]
+    assert run("fit", clinic.table, *fit_once).code == 0
+    (tmp_path / "n.json").write_text(run("inspect", tmp_path / "first.pbm", "--json").out, encoding="utf-8")
+    with_it = ["--method", "privbayes", "-s", clinic.schema, "-e", 1, "--network", tmp_path / "n.json", "--json"]
     fitted = _json(run("fit", clinic.table, "-o", tmp_path / "m", *with_it).out)
     assert fitted["network"] == _json((tmp_path / "n.json").read_text(encoding="utf-8"))["network"]
     assert all(receipt["label"].startswith("table") for receipt in fitted["receipts"])
@@ -194,7 +197,7 @@ def test_inspect_shows_promise_cost_and_links(run: Run, clinic: Clinic) -> None:
     assert shown.code == 0
     for word in ("epsilon = 5", "noisy tables", "replacing one row", "severity", "500 rows"):
         assert word in shown.out
-    assert _json(run("inspect", clinic.model, "--json").out)["method"] == "privbayes"
+    assert _json(run("inspect", clinic.model, "--json").out)["method"] == "best"
 
 
 def test_marginal_prints_and_writes_probabilities(run: Run, clinic: Clinic, tmp_path: Path) -> None:

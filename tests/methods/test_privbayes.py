@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ import privbayes as pb
 from privbayes.encoding.codec import Codec
 from privbayes.privacy.noise import ScriptedNoise
 from privbayes.table.source import read_table
+
+fit = partial(pb.fit, method="privbayes")
+plan = partial(pb.plan, method="privbayes")
 
 
 def exact_joint(table: pa.Table, schema: pb.Schema, columns: list[str]) -> np.ndarray:
@@ -39,7 +43,7 @@ def model_joint(model: pb.Model, columns: list[str]) -> np.ndarray:
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 def test_huge_epsilon_and_full_degree_recover_every_marginal_of_bits(options: dict[str, Any], neighbours: str) -> None:
     table, schema = binary_table(), binary_schema()
-    model = pb.fit(table, schema, epsilon=1e6, neighbours=neighbours, **options)
+    model = fit(table, schema, epsilon=1e6, neighbours=neighbours, **options)
     for k in range(1, 6):
         for columns in itertools.combinations(schema.columns, k):
             np.testing.assert_allclose(
@@ -62,7 +66,7 @@ def test_huge_epsilon_recovers_a_mixed_table(encoding: str) -> None:
     size = rng.integers(0, 6, 800)
     kind = pa.array(np.array(["a", "b", "c"])[(size + rng.integers(0, 2, 800)) % 3], mask=rng.random(800) < 0.2)
     table = pa.table({"size": size, "kind": kind, "flag": (size > 2) ^ (rng.random(800) < 0.1)})
-    model = pb.fit(table, schema, epsilon=1e6, max_parents=5, encoding=encoding)
+    model = fit(table, schema, epsilon=1e6, max_parents=5, encoding=encoding)
     for columns in (["size"], ["kind", "flag"], ["flag", "size", "kind"]):
         np.testing.assert_allclose(model_joint(model, columns), exact_joint(table, schema, columns), atol=1e-9)
 
@@ -71,7 +75,7 @@ def test_huge_epsilon_recovers_a_mixed_table(encoding: str) -> None:
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 def test_receipts_add_up_to_the_budget_and_never_above(encoding: str, delta: float | None, neighbours: str) -> None:
-    model = pb.fit(mixed_table(), mixed_schema(), epsilon=2.0, delta=delta, neighbours=neighbours, encoding=encoding)
+    model = fit(mixed_table(), mixed_schema(), epsilon=2.0, delta=delta, neighbours=neighbours, encoding=encoding)
     total = Fraction(2.0) if delta is None else Fraction(model.guarantee.rho)  # type: ignore[arg-type]
     spent = sum(receipt.cost for receipt in model.receipts)
     assert total * (1 - Fraction(1, 10**9)) < spent <= total
@@ -82,7 +86,7 @@ def test_receipts_add_up_to_the_budget_and_never_above(encoding: str, delta: flo
 
 def test_rows_come_back_as_they_went_in() -> None:
     table = mixed_table()
-    model = pb.fit(table, mixed_schema(), epsilon=5.0)
+    model = fit(table, mixed_schema(), epsilon=5.0)
     synthetic = model.sample(seed=3)
     assert isinstance(synthetic, pa.Table)
     assert synthetic.column_names == table.column_names
@@ -102,14 +106,14 @@ def test_pandas_and_polars_come_back_as_they_went_in() -> None:
     polars = pytest.importorskip("polars")
     table = mixed_table(300)
     for frame, kind in ((table.to_pandas(), pandas.DataFrame), (polars.from_arrow(table), polars.DataFrame)):
-        synthetic = pb.fit(frame, mixed_schema(), epsilon=5.0).sample(50, seed=1)
+        synthetic = fit(frame, mixed_schema(), epsilon=5.0).sample(50, seed=1)
         assert isinstance(synthetic, kind)
         assert list(synthetic.columns) == table.column_names
         assert len(synthetic) == 50
 
 
 def test_a_seed_gives_the_same_rows_from_the_model_and_from_its_file(tmp_path: Path) -> None:
-    model = pb.fit(mixed_table(), mixed_schema(), epsilon=1.0)
+    model = fit(mixed_table(), mixed_schema(), epsilon=1.0)
     model.save(tmp_path / "m.pbm")
     loaded = pb.load(tmp_path / "m.pbm")
     first = model.sample(500, seed=7)
@@ -123,20 +127,20 @@ def test_a_seed_gives_the_same_rows_from_the_model_and_from_its_file(tmp_path: P
 
 
 def test_two_fits_differ_and_a_fit_cannot_be_seeded() -> None:
-    first, second = (pb.fit(binary_table(), binary_schema(), epsilon=0.5) for _ in range(2))
+    first, second = (fit(binary_table(), binary_schema(), epsilon=0.5) for _ in range(2))
     assert any(
         not np.array_equal(a.values, b.values)
         for (_, a), (_, b) in zip(first._generator.tables, second._generator.tables, strict=False)
     )
     with pytest.raises(pb.UnsupportedError, match="no option 'seed'"):
-        pb.fit(binary_table(), binary_schema(), epsilon=0.5, seed=1)
+        fit(binary_table(), binary_schema(), epsilon=0.5, seed=1)
     np.random.seed(0)
     with pytest.raises(TypeError):
         pb.PrivBayes(epsilon=1.0).fit(binary_table(), binary_schema(), seed=1)  # type: ignore[call-arg]
 
 
 def test_noise_scales_are_those_of_the_paper() -> None:
-    model = pb.fit(binary_table(), binary_schema(), epsilon=1.0, max_parents=2)
+    model = fit(binary_table(), binary_schema(), epsilon=1.0, max_parents=2)
     tables = [m for _, m in model._generator.tables]
     assert len(tables) == 3  # d - k
     assert {round(m.scale, 6) for m in tables} == {round(2 * 3 / 0.7, 6)}
@@ -149,37 +153,37 @@ def test_noise_scales_are_those_of_the_paper() -> None:
 
 def test_with_nothing_to_select_the_tables_get_everything() -> None:
     for options in ({"max_parents": 0}, {"network": {f"b{i}": [] for i in range(5)}}):
-        model = pb.fit(binary_table(), binary_schema(), epsilon=1.0, **options)
+        model = fit(binary_table(), binary_schema(), epsilon=1.0, **options)
         assert not [r for r in model.receipts if r.label.startswith("choice")]
         assert {round(m.scale, 6) for _, m in model._generator.tables} == {10.0}
 
 
 def test_a_given_network_is_used_as_it_is() -> None:
     network = {"b4": [], "b0": ["b4"], "b2": ["b0", "b4"], "b1": [], "b3": ["b1"]}
-    model = pb.fit(binary_table(), binary_schema(), epsilon=1.0, network=network)
+    model = fit(binary_table(), binary_schema(), epsilon=1.0, network=network)
     assert {c: [p for p, _ in parents] for c, parents in model.describe()["network"].items()} == network
     for wrong in ({"b0": []}, {**network, "b4": ["b2"]}, {**network, "b1": ["zz"]}):
         with pytest.raises(pb.UnsupportedError, match="given network does not fit"):
-            pb.fit(binary_table(), binary_schema(), epsilon=1.0, network=wrong)
+            fit(binary_table(), binary_schema(), epsilon=1.0, network=wrong)
 
 
 def test_the_first_attribute_can_be_fixed() -> None:
-    model = pb.fit(binary_table(), binary_schema(), epsilon=1.0, first="b3", max_parents=2)
+    model = fit(binary_table(), binary_schema(), epsilon=1.0, first="b3", max_parents=2)
     assert next(iter(model.describe()["network"])) == "b3"
     with pytest.raises(pb.UnsupportedError, match="first = 'nope'"):
-        pb.fit(binary_table(), binary_schema(), epsilon=1.0, first="nope", max_parents=2)
+        fit(binary_table(), binary_schema(), epsilon=1.0, first="nope", max_parents=2)
 
 
 def test_without_noise_the_greedy_choices_are_the_best_ones() -> None:
     table = binary_table(4_000, 6)
-    model = pb.fit(table, binary_schema(6), epsilon=1.0, max_parents=1, first="b0", noise=ScriptedNoise())
+    model = fit(table, binary_schema(6), epsilon=1.0, max_parents=1, first="b0", noise=ScriptedNoise())
     assert {c: [p for p, _ in ps] for c, ps in model.describe()["network"].items()} == {
         "b0": [], "b1": ["b0"], "b2": ["b1"], "b3": ["b2"], "b4": ["b3"], "b5": ["b4"],
     }  # fmt: skip
 
 
 def test_scripted_noise_shows_everywhere(tmp_path: Path) -> None:
-    model = pb.fit(binary_table(), binary_schema(), epsilon=1.0, noise=ScriptedNoise())
+    model = fit(binary_table(), binary_schema(), epsilon=1.0, noise=ScriptedNoise())
     assert not model.is_private
     assert model.epsilon == float("inf")
     model.save(tmp_path / "m.pbm")
@@ -209,40 +213,40 @@ def test_scripted_noise_shows_everywhere(tmp_path: Path) -> None:
 )
 def test_wrong_options_are_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(pb.PrivBayesError, match=reason) as caught:
-        pb.fit(binary_table(), binary_schema(), **options)
+        fit(binary_table(), binary_schema(), **options)
     assert "\n" not in str(caught.value)
 
 
 def test_score_f_needs_bits_and_score_i_a_public_number_of_rows() -> None:
     with pytest.raises(pb.UnsupportedError, match="score F needs every attribute binary"):
-        pb.fit(mixed_table(), mixed_schema(), epsilon=1.0, score="F")
+        fit(mixed_table(), mixed_schema(), epsilon=1.0, score="F")
     with pytest.raises(pb.UnsupportedError, match="score I has no finite bound"):
-        pb.fit(binary_table(), binary_schema(), epsilon=1.0, score="I", neighbours="add-remove")
-    assert pb.fit(mixed_table(), mixed_schema(), epsilon=1.0, score="F", encoding="gray").is_private
+        fit(binary_table(), binary_schema(), epsilon=1.0, score="I", neighbours="add-remove")
+    assert fit(mixed_table(), mixed_schema(), epsilon=1.0, score="F", encoding="gray").is_private
 
 
 def test_tables_over_the_memory_limit_are_refused_with_their_size() -> None:
     schema = binary_schema(40)
     table = binary_table(20, 40)
     with pytest.raises(pb.UnsupportedError, match=r"cells, more than the .* that fit in memory"):
-        pb.fit(table, schema, epsilon=1.0, max_parents=35)
+        fit(table, schema, epsilon=1.0, max_parents=35)
     parents = {f"b{i}": [f"b{j}" for j in range(i)] for i in range(40)}
     with pytest.raises(pb.UnsupportedError, match=r"cells, more than"):
-        pb.fit(table, schema, epsilon=1.0, network=parents)
+        fit(table, schema, epsilon=1.0, network=parents)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 def test_tiny_tables(rows: int, neighbours: str) -> None:
     for table, schema in ((mixed_table(rows), mixed_schema()), (binary_table(rows), binary_schema())):
-        model = pb.fit(table, schema, epsilon=1.0, neighbours=neighbours)
+        model = fit(table, schema, epsilon=1.0, neighbours=neighbours)
         assert model.sample(5, seed=0).num_rows == 5
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "vanilla", "binary", "gray"])
 def test_one_column_and_constant_columns(encoding: str) -> None:
     one = pb.Schema.from_dict({"columns": {"x": {"type": "ordinal", "values": ["a", "b", "c"]}}})
-    model = pb.fit(pa.table({"x": ["a"] * 50}), one, epsilon=100.0, encoding=encoding)
+    model = fit(pa.table({"x": ["a"] * 50}), one, epsilon=100.0, encoding=encoding)
     assert model.marginal("x")["probability"].to_pylist()[0] > 0.9
     assert len(model.receipts) == (1 if encoding in ("hierarchical", "vanilla") else len(model.receipts))
     constant = pb.Schema.from_dict(
@@ -255,13 +259,13 @@ def test_one_column_and_constant_columns(encoding: str) -> None:
         }
     )
     table = pa.table({"k": ["only"] * 40, "b": [True] * 40, "c": [True, False] * 20})
-    synthetic = pb.fit(table, constant, epsilon=50.0, encoding=encoding).sample(100, seed=0)
+    synthetic = fit(table, constant, epsilon=50.0, encoding=encoding).sample(100, seed=0)
     assert set(synthetic["k"].to_pylist()) == {"only"}
 
 
 def test_ids_are_numbered_afresh() -> None:
     schema = pb.Schema.from_dict({"columns": {"pid": {"type": "id", "prefix": "P"}, "b": {"type": "boolean"}}})
-    model = pb.fit(pa.table({"pid": ["x", "y"], "b": [True, False]}), schema, epsilon=1.0)
+    model = fit(pa.table({"pid": ["x", "y"], "b": [True, False]}), schema, epsilon=1.0)
     assert model.sample(3, seed=0)["pid"].to_pylist() == ["P1", "P2", "P3"]
     with pytest.raises(pb.SchemaError, match="every column is an id"):
         pb.Schema.from_dict({"columns": {"pid": {"type": "id"}}})
@@ -273,20 +277,20 @@ def test_two_hundred_columns_and_ten_thousand_values() -> None:
     columns["big"] = {"type": "categorical", "values": [f"v{i}" for i in range(10_000)]}
     data = {f"x{i}": rng.integers(0, 10, 300) for i in range(199)}
     table = pa.table({**data, "big": [f"v{i}" for i in rng.integers(0, 10_000, 300)]})
-    model = pb.fit(table, pb.Schema.from_dict({"columns": columns}), epsilon=10.0, max_candidates=2_000)
+    model = fit(table, pb.Schema.from_dict({"columns": columns}), epsilon=10.0, max_candidates=2_000)
     assert model.sample(20, seed=0).shape == (20, 200)
 
 
 def test_rows_per_person_buy_less() -> None:
     schema = pb.Schema.from_dict({**binary_schema().to_dict(), "rows_per_person": 4})
-    model = pb.fit(binary_table(), schema, epsilon=1.0, max_parents=0)
+    model = fit(binary_table(), schema, epsilon=1.0, max_parents=0)
     assert {round(m.scale, 6) for _, m in model._generator.tables} == {40.0}
     assert "up to 4" in model.guarantee.sentence()
 
 
 def test_progress_is_told() -> None:
     seen: list[tuple[str, int, int]] = []
-    pb.fit(mixed_table(), mixed_schema(), epsilon=5.0, progress=lambda *step: seen.append(step))
+    fit(mixed_table(), mixed_schema(), epsilon=5.0, progress=lambda *step: seen.append(step))
     stages = [stage for stage, _, _ in seen]
     assert {"structure", "tables"} <= set(stages)
     assert all(0 <= done <= total for _, done, total in seen)
@@ -295,19 +299,19 @@ def test_progress_is_told() -> None:
 def test_plan_agrees_with_the_fit() -> None:
     table, schema = mixed_table(), mixed_schema()
     for options in ({}, {"encoding": "vanilla"}, {"encoding": "binary"}, {"delta": 1e-6}):
-        plan = pb.plan(schema, table.num_rows, epsilon=3.0, **options)
-        model = pb.fit(table, schema, epsilon=3.0, **options)
-        assert plan.tables == len(model._generator.tables)
+        planned = plan(schema, table.num_rows, epsilon=3.0, **options)
+        model = fit(table, schema, epsilon=3.0, **options)
+        assert planned.tables == len(model._generator.tables)
         scales = {m.scale for _, m in model._generator.tables}
-        assert max(scales) == pytest.approx(plan.noise_scale, rel=0.02)
+        assert max(scales) == pytest.approx(planned.noise_scale, rel=0.02)
         draws = [r for r in model.receipts if r.label.startswith("choice")]
-        assert len(draws) <= plan.draws
-        if plan.cell_limit is not None:
-            assert max(m.values.size for _, m in model._generator.tables) <= plan.cell_limit
-        assert {c["name"] for c in plan.columns} == set(Codec(schema, plan.encoding).domain.names)
-        assert plan.to_dict()["method"] == "privbayes"
-    same = pb.plan(schema, 2_000, epsilon=3.0)
-    assert same == pb.plan(schema, 2_000, epsilon=3.0)
+        assert len(draws) <= planned.draws
+        if planned.cell_limit is not None:
+            assert max(m.values.size for _, m in model._generator.tables) <= planned.cell_limit
+        assert {c["name"] for c in planned.columns} == set(Codec(schema, planned.encoding).domain.names)
+        assert planned.to_dict()["method"] == "privbayes"
+    same = plan(schema, 2_000, epsilon=3.0)
+    assert same == plan(schema, 2_000, epsilon=3.0)
 
 
 def test_error_falls_with_epsilon() -> None:
@@ -317,7 +321,7 @@ def test_error_falls_with_epsilon() -> None:
     def error(epsilon: float) -> float:
         gaps = []
         for _ in range(3):
-            model = pb.fit(table, schema, epsilon=epsilon)
+            model = fit(table, schema, epsilon=epsilon)
             for pair in pairs:
                 gaps.append(0.5 * np.abs(model_joint(model, [*pair]) - exact_joint(table, schema, [*pair])).sum())
         return float(np.mean(gaps))
@@ -329,13 +333,13 @@ def test_error_falls_with_epsilon() -> None:
 
 def test_a_csv_goes_in_and_the_same_columns_come_out(tmp_path: Path) -> None:
     pa.csv.write_csv(mixed_table(200), tmp_path / "t.csv")
-    model = pb.fit(tmp_path / "t.csv", mixed_schema(), epsilon=2.0)
+    model = fit(tmp_path / "t.csv", mixed_schema(), epsilon=2.0)
     synthetic = model.sample(30, seed=0)
     assert synthetic.column_names == mixed_table(1).column_names
 
 
 def test_an_unknown_number_of_rows_is_refused() -> None:
-    model = pb.fit(binary_table(), binary_schema(), epsilon=1.0)
+    model = fit(binary_table(), binary_schema(), epsilon=1.0)
     for wrong in (-1, 2.5, True, "many"):
         with pytest.raises(pb.UnsupportedError, match="number of rows"):
             model.sample(wrong)  # type: ignore[arg-type]
@@ -344,7 +348,7 @@ def test_an_unknown_number_of_rows_is_refused() -> None:
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "gray"])
 def test_where_conditions_exactly(encoding: str) -> None:
-    model = pb.fit(mixed_table(), mixed_schema(), epsilon=20.0, encoding=encoding)
+    model = fit(mixed_table(), mixed_schema(), epsilon=20.0, encoding=encoding)
     rows = model.sample(4_000, seed=1, where={"sex": "Female", "severity": ["low", "high"], "smoker": True})
     assert set(rows["sex"].to_pylist()) == {"Female"}
     assert set(rows["smoker"].to_pylist()) == {True}
@@ -359,7 +363,7 @@ def test_where_conditions_exactly(encoding: str) -> None:
 
 
 def test_where_on_binned_columns_gives_just_those_values() -> None:
-    model = pb.fit(mixed_table(), mixed_schema(), epsilon=20.0)
+    model = fit(mixed_table(), mixed_schema(), epsilon=20.0)
     rows = model.sample(600, seed=1, where={"age": [41, 44, 90], "seen": "2021-03-04", "bmi": 25})
     assert set(rows["age"].to_pylist()) == {41, 44, 90}
     assert {str(day) for day in rows["seen"].to_pylist()} == {"2021-03-04"}
@@ -383,6 +387,6 @@ def test_where_on_binned_columns_gives_just_those_values() -> None:
     ],
 )
 def test_where_that_cannot_be_is_refused(where: dict[str, Any]) -> None:
-    model = pb.fit(mixed_table(200), mixed_schema(), epsilon=5.0)
+    model = fit(mixed_table(200), mixed_schema(), epsilon=5.0)
     with pytest.raises(pb.SchemaError, match=f"{next(iter(where))}"):
         model.sample(5, where=where)

@@ -221,6 +221,6 @@ def test_help_of_a_verb_loads_no_engine() -> None:
 def test_planning_needs_no_noise_and_no_frame_library(tmp_path: Path) -> None:
     schema = tmp_path / "s.yaml"
     schema.write_text("columns: {a: {type: boolean}, b: {type: integer, min: 0, max: 9}}\n", encoding="utf-8")
-    command = ["plan", "-s", str(schema), "--rows", "100", "-e", "1", "--json"]
+    command = ["plan", "-s", str(schema), "--rows", "100", "-e", "1", "--method", "privbayes", "--json"]
     loaded = _loaded_after(f"from privbayes.cli.main import main\nassert main({command!r}) == 0")
     assert not loaded & {"opendp", "pandas", "polars", "narwhals", "matplotlib", "scipy"}

@@ -54,7 +54,7 @@ def test_the_bytes_of_a_model_do_not_depend_on_the_rows_beyond_what_was_released
     network = {f"b{i}": [f"b{i - 1}"] if i else [] for i in range(5)}
     headers = []
     for seed in range(2):
-        model = pb.fit(binary_table(500, seed=seed), binary_schema(), epsilon=1.0, network=network)
+        model = pb.fit(binary_table(500, seed=seed), binary_schema(), epsilon=1.0, method="privbayes", network=network)
         model.save(tmp_path / "m.pbm")
         data = (tmp_path / "m.pbm").read_bytes()
         length = int.from_bytes(data[12:20], "little")
@@ -64,7 +64,7 @@ def test_the_bytes_of_a_model_do_not_depend_on_the_rows_beyond_what_was_released
 
 def test_released_tables_are_noisy_and_not_the_exact_ones() -> None:
     table, schema = binary_table(5_000), binary_schema()
-    model = pb.fit(table, schema, epsilon=0.5, max_parents=0)
+    model = pb.fit(table, schema, epsilon=0.5, method="privbayes", max_parents=0)
     same = 0
     for axes, released in model._generator.tables:
         column = table.column(int(axes[0])).to_numpy()
@@ -79,8 +79,9 @@ def test_under_add_remove_nothing_follows_the_private_number_of_rows() -> None:
         shift = iter([[1000 - rows]])
         noise = ScriptedNoise(offsets=lambda size, shift=shift: next(shift, [0] * size))
         for schema, table in ((mixed_schema(), mixed_table(rows)),):
-            model = pb.fit(table, schema, epsilon=20.0, neighbours="add-remove", noise=noise, first="age")
-            plan = pb.plan(schema, 1000, epsilon=20.0, neighbours="add-remove")
+            settings = {"method": "privbayes", "epsilon": 20.0, "neighbours": "add-remove"}
+            model = pb.fit(table, schema, noise=noise, first="age", **settings)
+            plan = pb.plan(schema, 1000, **settings)
             receipts.append((model.n_rows, plan.cell_limit, model.receipts[0].cost))
             assert max(m.values.size for _, m in model._generator.tables) <= (plan.cell_limit or 0)
     assert receipts[0] == receipts[1]

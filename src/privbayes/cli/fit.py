@@ -8,6 +8,7 @@ from privbayes.cli.console import progress, remark, show_json
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Effort,
     Encoding,
     Engine,
     Epsilon,
@@ -42,7 +43,7 @@ def fit(
     epsilon: Epsilon,
     output: ModelOut,
     delta: Delta = None,
-    method: Method = "privbayes",
+    method: Method = "best",
     neighbours: Neighbours = "replace",
     engine: Engine = "memory",
     encoding: Encoding = None,
@@ -53,6 +54,7 @@ def fit(
     first: First = None,
     network: Network = None,
     max_candidates: MaxCandidates = None,
+    effort: Effort = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -76,6 +78,7 @@ def fit(
         first=first,
         network=read_network(network),
         max_candidates=max_candidates,
+        effort=effort,
     )
     model.save(output)
     if json:

@@ -13,6 +13,7 @@ import typer
 __all__ = [
     "Beta",
     "Delta",
+    "Effort",
     "Encoding",
     "Engine",
     "Epsilon",
@@ -162,6 +163,10 @@ MaxCandidates = Annotated[
     _expert(
         "--max-candidates", metavar="N", min=1, help="At most so many links compared; thinned without reading rows."
     ),
+]
+Effort = Annotated[
+    Literal["quick", "normal", "thorough"] | None,
+    _expert("--effort", help="How much time method best may spend for accuracy; normal if not given."),
 ]
 
 

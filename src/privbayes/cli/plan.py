@@ -11,6 +11,7 @@ from privbayes.cli.console import heading, number, printable, show_json, show_pa
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Effort,
     Encoding,
     Epsilon,
     First,
@@ -38,7 +39,7 @@ def plan(
     ],
     epsilon: Epsilon,
     delta: Delta = None,
-    method: Method = "privbayes",
+    method: Method = "best",
     neighbours: Neighbours = "replace",
     encoding: Encoding = None,
     score: Score = None,
@@ -48,6 +49,7 @@ def plan(
     first: First = None,
     network: Network = None,
     max_candidates: MaxCandidates = None,
+    effort: Effort = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -66,6 +68,7 @@ def plan(
         first=first,
         network=read_network(network),
         max_candidates=max_candidates,
+        effort=effort,
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

@@ -11,6 +11,7 @@ from privbayes.cli.fit import fit_model
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Effort,
     Encoding,
     Engine,
     Epsilon,
@@ -48,7 +49,7 @@ def synthesize(
     where: Where = None,
     seed: Seed = None,
     delta: Delta = None,
-    method: Method = "privbayes",
+    method: Method = "best",
     neighbours: Neighbours = "replace",
     engine: Engine = "memory",
     encoding: Encoding = None,
@@ -59,6 +60,7 @@ def synthesize(
     first: First = None,
     network: Network = None,
     max_candidates: MaxCandidates = None,
+    effort: Effort = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -85,6 +87,7 @@ def synthesize(
         first=first,
         network=read_network(network),
         max_candidates=max_candidates,
+        effort=effort,
     )
     if model is not None:
         fitted.save(model)

@@ -136,13 +136,11 @@ def _pairs(model: JointModel, errors: NDArray[np.float64]) -> dict[str, Any]:
         for i, a in enumerate(axes)
         for b in axes[:i]
     }
-    each = sorted(
-        (
-            {"columns": [domain.names[a], domain.names[b]], "expected_error": float(error)}
-            for (a, b), error in zip(model.pairs.members, errors, strict=True)
-        ),
-        key=lambda pair: (-pair["expected_error"], pair["columns"]),
-    )
+    order = np.argsort(-errors, kind="stable")
+    each = [
+        {"columns": [domain.names[a] for a in model.pairs.members[k]], "expected_error": float(errors[k])}
+        for k in order.tolist()
+    ]
     return {
         "together_in_a_table": len(together),
         "of": len(domain) * (len(domain) - 1) // 2,
@@ -155,8 +153,8 @@ def _pairs(model: JointModel, errors: NDArray[np.float64]) -> dict[str, Any]:
 
 def _notes(unit: PrivacyUnit, noise: Sequence[float], n: int) -> list[str]:
     notes = [
-        "which tables are bought depends on what the table shows: this is a rehearsal on a made-up one with this schema,"
-        " and its errors are those of the rehearsal"
+        "which tables are bought depends on what the table shows: this is a rehearsal on a made-up one with this"
+        " schema, and its errors are those of the rehearsal"
     ]
     if not unit.n_is_public:
         notes.append("the number of rows is private: a part of the budget buys a noisy one")
