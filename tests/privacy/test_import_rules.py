@@ -66,6 +66,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "sample/ancestral.py",
     ),
     "scipy": ("model/max_entropy.py",),
+    "cvxpy": ("structure/cluster_relaxation.py",),
     "pandas": ("table/*.py",),
     "polars": ("table/*.py",),
     "narwhals": ("table/*.py",),
@@ -73,9 +74,21 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "typer": ("cli/*.py",),
     "rich": ("cli/*.py",),
 }
-NEVER_AT_MODULE_LEVEL = {"pandas", "polars"}
+NEVER_AT_MODULE_LEVEL = {"pandas", "polars", "cvxpy"}
 # pydantic is not ours: typer reaches for it to read numbers, though not to start up.
-HEAVY = ("numba", "llvmlite", "opendp", "pyarrow", "pandas", "polars", "pydantic", "networkx", "scipy", "matplotlib")
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "opendp",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "pydantic",
+    "networkx",
+    "scipy",
+    "matplotlib",
+    "cvxpy",
+)
 
 
 @dataclass(frozen=True)
