@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Sequence
 from math import exp, log
 from pathlib import Path
 
@@ -15,9 +16,13 @@ from tables import binary_schema, binary_table, mixed_schema, mixed_table
 
 import privbayes as pb
 from privbayes.core.domain import Attribute, Domain
+from privbayes.core.residuals import Coordinates
 from privbayes.counts.memory import MemoryBackend
 from privbayes.counts.request import MarginalRequests
+from privbayes.methods.best import BestSpec
+from privbayes.methods.best import fit as fit_best
 from privbayes.methods.privbayes import PrivBayesSpec, fit
+from privbayes.model.joint import JointModel
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.noise import ScriptedNoise
@@ -107,15 +112,90 @@ def test_a_neighbour_is_not_told_apart_beyond_epsilon() -> None:
             for event in (("order", order), ("high", high), ("both", order, high)):
                 events[event] = events.get(event, 0) + 1
         seen.append(events)
-    everything = set(seen[0]) | set(seen[1])
-    alpha = 0.001 / (2 * len(everything))
+    check_not_told_apart(*seen, fits=fits, epsilon=epsilon)
+
+
+TINY = Domain((Attribute.flat("x", 2), Attribute.flat("y", 3)))
+ONE_TABLE, ITS_NEIGHBOURS = [[0, 0]] * 6, {"replace": [[0, 0]] * 5 + [[1, 2]], "add-remove": [[0, 0]] * 7}
+
+
+@pytest.mark.parametrize(("neighbours", "delta"), [("replace", 0.0), ("add-remove", 1e-3)])
+def test_a_neighbour_is_not_told_apart_by_best(neighbours: str, delta: float) -> None:
+    check_not_told_apart(*fits_of_best(neighbours, 1.0, delta, 2_000), fits=2_000, epsilon=1.0, delta=delta)
+
+
+@pytest.mark.parametrize(("neighbours", "delta"), [("replace", 0.0), ("add-remove", 1e-3)])
+def test_a_release_with_too_little_noise_would_be_told_apart(neighbours: str, delta: float) -> None:
+    """The check above can fail: spending epsilon 20 and claiming 1 is caught."""
+    seen = fits_of_best(neighbours, 20.0, delta, 400)
+    with pytest.raises(AssertionError):
+        check_not_told_apart(*seen, fits=400, epsilon=1.0, delta=delta)
+
+
+def fits_of_best(
+    neighbours: str, epsilon: float, delta: float, fits: int
+) -> tuple[dict[tuple[object, ...], int], dict[tuple[object, ...], int]]:
+    """Fits of `best` on two neighbouring tables, and the events seen: the signs of what was bought, which tables were,
+    synthetic rows, and how likely all released values together are under one table as against the other.
+    """
+    exact = []
+    for rows in (ONE_TABLE, ITS_NEIGHBOURS[neighbours]):
+        codes = np.array(rows, np.uint8)
+        exact.append(MemoryBackend(TINY, [np.ascontiguousarray(c) for c in codes.T], threads=1))
+    seen: tuple[dict[tuple[object, ...], int], dict[tuple[object, ...], int]] = ({}, {})
+    for backend, events in zip(exact, seen, strict=True):
+        for _ in range(fits):
+            ledger = Ledger(PrivacyBudget(epsilon=epsilon, delta=delta or None), PrivacyUnit.of(neighbours, 1))
+            model, n = fit_best(BestSpec(effort="quick"), backend, ledger)
+            likelier = round(_log_odds(model, n, ledger, exact), 0)
+            drawn = tuple(int(column[0]) for column in model.sampler().draw(2, np.random.default_rng(1)))
+            for event in (
+                ("signs", tuple(int(np.sign(m.values[0])) for _, m in model.tables[:3])),
+                ("bought", tuple(axes for axes, _ in model.tables)),
+                ("drawn", drawn),
+                ("likelier", likelier > 0),
+                ("likelier by", likelier),
+            ):
+                events[event] = events.get(event, 0) + 1
+    return seen
+
+
+def _log_odds(model: JointModel, n: int, ledger: Ledger, exact: Sequence[MemoryBackend]) -> float:
+    """Log of the odds of the released tables (and of the number of rows) under the first table against the second."""
+    pure = ledger.budget.is_pure
+    released = [(axes, m.values, m.scale) for axes, m in model.tables]
+    found = 0.0
+    for axes, values, scale in released:
+        coordinates = Coordinates.of([int(TINY.axis_size[a]) for a in axes], pure=pure)
+        for sign, backend in zip((1, -1), exact, strict=True):
+            gap = values - coordinates.encode(backend.count(MarginalRequests.of([axes])).table(0))
+            found -= sign * float(np.abs(gap).sum() / scale if pure else (gap**2).sum() / (2 * scale**2))
+    if not ledger.unit.n_is_public:
+        scale = ledger.receipts[0].scale
+        found += float((n - exact[1].n_rows) ** 2 - (n - exact[0].n_rows) ** 2) / (2 * scale**2)
+    return found
+
+
+def check_not_told_apart(
+    first: dict[tuple[object, ...], int],
+    second: dict[tuple[object, ...], int],
+    *,
+    fits: int,
+    epsilon: float,
+    delta: float = 0.0,
+) -> None:
+    """No event is provably more likely under one than e^epsilon times as likely under the other, plus delta: exact
+    binomial bounds (Clopper and Pearson), 99.9% confidence over all events together.
+    """
+    everything = set(first) | set(second)
+    alpha = 0.001 / (4 * len(everything))
     loosest = 0.0
     for event in everything:
-        for first, second in ((0, 1), (1, 0)):
-            a, b = seen[first].get(event, 0), seen[second].get(event, 0)
+        for one, other in ((first, second), (second, first)):
+            a, b = one.get(event, 0), other.get(event, 0)
             low = stats.beta.ppf(alpha, a, fits - a + 1) if a else 0.0
-            high_ = stats.beta.ppf(1 - alpha, b + 1, fits - b) if b < fits else 1.0
-            assert low <= exp(epsilon) * high_
-            if low > 0:
-                loosest = max(loosest, log(low / high_))
+            high = stats.beta.ppf(1 - alpha, b + 1, fits - b) if b < fits else 1.0
+            assert low <= exp(epsilon) * high + delta, event
+            if low > delta:
+                loosest = max(loosest, log((low - delta) / high))
     print(f"largest provable log-ratio {loosest:.3f} of {epsilon}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, isqrt, log, nextafter, sqrt
 from typing import Any, Protocol
 
@@ -180,6 +180,7 @@ def public_generator() -> np.random.Generator:
     return np.random.default_rng()
 
 
+@lru_cache(maxsize=64)
 def rho_for(epsilon: float, delta: float) -> float:
     """The largest rho found, by bisection over OpenDP's own conversion, with rho-zCDP implying (epsilon, delta)-DP."""
     low, high = 0.0, 1.0
@@ -195,6 +196,7 @@ def rho_for(epsilon: float, delta: float) -> float:
     return low
 
 
+@lru_cache(maxsize=512)
 def epsilon_for(rho: float, delta: float) -> float:
     """The epsilon at this delta that rho-zCDP implies, by OpenDP's conversion.
 
