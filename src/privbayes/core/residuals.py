@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coordinates", "centred"]
+__all__ = ["Coordinates", "centred", "pooled"]
 
 FORMS = ("contrast", "residual", "whole")
 
@@ -29,6 +30,17 @@ def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """P applied to a table: the mean along every axis taken off."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def pooled(table: NDArray[Any], groups: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+    """The table over groups: for each axis, the group of every code, all groups 0, 1, 2, ... present."""
+    for axis, group in enumerate(groups):
+        size = int(group.max()) + 1
+        shape = [*table.shape[:axis], size, *table.shape[axis + 1 :]]
+        coarse = np.zeros(shape, table.dtype)
+        np.add.at(coarse, (*([slice(None)] * axis), group), table)
+        table = coarse
     return table
 
 

@@ -27,7 +27,10 @@ class Offer:
     """A table that may be bought. ``error``: the L1 error (in rows) that it would take away, ``expected``: the counts
     its cells should have, ``weight``: how much its error matters, ``unit``: the variance of one of its cells before
     projection when bought with a share of 1, ``precision``: one over that variance as far as it is bought already.
+    Of several offers of one ``item`` at most one is taken.
     """
+
+    item: int
 
     shape: tuple[int, ...]
     expected: NDArray[np.float64]
@@ -66,19 +69,35 @@ def unit_variance(coordinates: Coordinates, unit: PrivacyUnit, *, pure: bool) ->
 
 
 def allocate(offers: Sequence[Offer], budget: float, *, pure: bool) -> NDArray[np.float64]:
-    """Shares that maximise the sum of gains: each offer takes the share (on a grid, or none) whose gain less its price
-    is largest, and the price is set so that together they take the budget. Scaled to sum to it.
+    """Shares that maximise the sum of gains: each item takes the offer and share (on a grid, or none) whose gain less
+    its price is largest, and the price is set so that together they take the budget. Scaled to sum to it. Offers of an
+    item stand together.
     """
     shares = np.concatenate([[0.0], budget * np.exp(np.linspace(np.log(_LEAST), 0.0, _GRID))])
     gains = np.array([offer.gain(shares, pure=pure) for offer in offers]).reshape(len(offers), len(shares))
+    item = np.array([offer.item for offer in offers])
+    first = np.flatnonzero(np.diff(item, prepend=item[:1] - 1))
+    rank = np.arange(len(offers))
+
+    def take(price: float) -> NDArray[np.float64]:
+        net = gains - price * shares
+        best = np.argmax(net, axis=1)
+        worth = net[rank, best]
+        leader = np.maximum.reduceat(worth, first)[np.cumsum(np.isin(rank, first)) - 1]
+        ahead = np.flatnonzero(worth == leader)  # the first of equals
+        chosen = ahead[np.unique(item[ahead], return_index=True)[1]]
+        taken = np.zeros(len(offers))
+        taken[chosen] = shares[best[chosen]]
+        return taken
+
     low, high = 1e-12, 1e18  # gain for a share: no price takes all, the highest nothing
     for _ in range(120):
         price = float(np.sqrt(low * high))
-        if shares[np.argmax(gains - price * shares, axis=1)].sum() > budget:
+        if take(price).sum() > budget:
             low = price
         else:
             high = price
-    taken = shares[np.argmax(gains - high * shares, axis=1)]
+    taken = take(high)
     total = taken.sum()
     scaled: NDArray[np.float64] = taken * (budget / total) if total > 0 else taken
     return scaled

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privbayes.core.domain import Domain
 from privbayes.counts.backend import CountingBackend
@@ -18,6 +19,7 @@ from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
 
 __all__ = [
+    "Groups",
     "MeasuredTable",
     "measure_marginals",
     "measure_total",
@@ -26,13 +28,18 @@ __all__ = [
     "total_sensitivity",
 ]
 
+Groups = tuple[NDArray[np.int64], ...]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredTable:
-    """A noisy table and the axes of its cells (C order)."""
+    """A noisy table and the axes of its cells (C order); ``groups`` has the group of every code of an axis where the
+    table is over groups of codes.
+    """
 
     axes: tuple[int, ...]
     measurement: Measurement
+    groups: Groups | None = None
 
 
 def table_sensitivity(neighbours: Neighbours) -> Sensitivity:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from privbayes.core.residuals import Coordinates
+from privbayes.core.residuals import Coordinates, pooled
 from privbayes.counts.backend import CountingBackend
 from privbayes.counts.request import MarginalRequests
-from privbayes.measure.marginals import MeasuredTable, table_label
+from privbayes.measure.marginals import Groups, MeasuredTable, table_label
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
@@ -52,20 +52,29 @@ def measure_residuals(
     tables: Sequence[tuple[int, ...]],
     shares: Sequence[Fraction],
     progress: Callable[[int, int], None] | None = None,
+    groups: Sequence[Groups | None] | None = None,
 ) -> tuple[MeasuredTable, ...]:
-    """Noisy coordinates of the interaction part of each table (over axes), each for a share of its own."""
+    """Noisy coordinates of the interaction part of each table (over axes), each for a share of its own. A table over
+    ``groups`` of codes is a table like any other: a row lands in one cell, so its bound is that of its shape.
+    """
     domain = counts.domain
     exact = counts.count(MarginalRequests.of(tables))
     measured: list[MeasuredTable] = []
     for t, (axes, share) in enumerate(zip(tables, shares, strict=True)):
-        coordinates = Coordinates.of([int(domain.axis_size[a]) for a in axes], pure=ledger.budget.is_pure)
+        table = exact.table(t).reshape([int(domain.axis_size[a]) for a in axes])
+        label, grouped = table_label(domain, axes), groups[t] if groups else None
+        if grouped is not None:
+            table = pooled(table, grouped)
+            label += " over groups, " + " x ".join(map(str, table.shape))
+        coordinates = Coordinates.of(table.shape, pure=ledger.budget.is_pure)
         released = ledger.release_counts(
-            coordinates.encode(exact.table(t)),
+            coordinates.encode(table),
             residual_sensitivity(coordinates, ledger.unit.neighbours),
             share,
-            "interaction " + table_label(domain, axes),
+            "interaction " + label,
         )
-        measured.append(MeasuredTable(axes=axes, measurement=replace(released, unit=coordinates.unit)))
+        released = replace(released, unit=coordinates.unit)
+        measured.append(MeasuredTable(axes=axes, measurement=released, groups=grouped))
         if progress is not None:
             progress(t + 1, len(tables))
     return tuple(measured)

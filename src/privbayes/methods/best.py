@@ -15,17 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
-from privbayes.core.residuals import Coordinates
+from privbayes.core.residuals import Coordinates, pooled
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import UnsupportedError
 from privbayes.measure.allocate import Offer, allocate, exact_shares, noise_harm, unit_variance
-from privbayes.measure.marginals import MeasuredTable, measure_total
+from privbayes.measure.marginals import Groups, MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
 from privbayes.methods.plan import Plan
 from privbayes.model.columns import Columns
@@ -35,6 +37,7 @@ from privbayes.model.observations import Form, combined, excess_error, observed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
+from privbayes.structure.groupings import groupings
 from privbayes.structure.links import Links, drawn_links, measured_links
 from privbayes.structure.strengths import column_bias
 from privbayes.structure.tree_growth import grow_trees
@@ -46,6 +49,9 @@ TOTAL = Fraction(4, 100)
 COLUMNS = Fraction(10, 100)
 ERRORS = Fraction(7, 100)
 CHOICES = Fraction(15, 100)
+LEVELS = (8, 4, 2)
+POWER = 2.0
+SUB = False
 DRAWS = 1.5  # pairs drawn, times the number of columns
 
 Progress = Callable[[str, int, int], None]
@@ -109,16 +115,21 @@ def infer(
 ) -> JointModel:
     """From what was released to the model: all of it is post-processing."""
     effort = EFFORTS[spec.effort]
-    seen = combined([observed(domain, table.axes, table.measurement, form) for table in bought])
+    seen = combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
     believed = dict(zip(links.pairs, links.errors.tolist(), strict=True))
     observations, gains = [], {}
     for one in seen:
         if len(one.attributes) == 2:
             expected = columns.expected(one.attributes)
+            if one.groups:
+                expected = pooled(expected.reshape([domain.cardinalities[a] for a in one.attributes]), one.groups).ravel()
             error = believed[one.attributes] if links.deviation else excess_error(one, expected)
             harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
             gains[one.attributes] = max(error - float(harm[0]), 1.0)
             one = replace(one, strength=max(error, links.deviation, 1.0) / columns.total)
+        if len(one.attributes) == 1 and SUB:
+            q = columns.shares[one.attributes[0]]
+            one = replace(one, table=columns.total * (q - 1 / len(q)))
         observations.append(one)
     trees = grow_trees(
         domain.cardinalities,
@@ -130,7 +141,12 @@ def infer(
     )
     fits = fit_trees(trees, columns, observations, passes=effort.passes, progress=report)
     return JointModel(
-        domain, [(table.axes, table.measurement) for table in bought], form=form, total=columns.total, fits=fits
+        domain,
+        [(table.axes, table.measurement) for table in bought],
+        form=form,
+        total=columns.total,
+        fits=fits,
+        groups=[table.groups for table in bought],
     )
 
 
@@ -166,31 +182,56 @@ def _buy_tables(
 ) -> tuple[MeasuredTable, ...]:
     """What is left of the budget, shared over interaction tables of pairs and columns at one price."""
     domain, pure = counts.domain, ledger.budget.is_pure
-    singles = _single_columns(domain)
-    tables = [tuple(domain.axis(a) for a in pair) for pair in links.pairs] + singles
-    if not tables:
-        return ()
-    errors = [*links.errors.tolist(), *[0.0] * len(singles)]
+    levels = [groupings(attribute, q, LEVELS) for attribute, q in zip(domain.attributes, columns.shares, strict=True)]
+    tables: list[tuple[int, ...]] = []
+    grouped: list[Groups | None] = []
     offers = []
-    for axes, error in zip(tables, errors, strict=True):
-        attributes = [int(domain.axis_attribute[axis]) for axis in axes]
-        coordinates = Coordinates.of([domain.cardinalities[a] for a in attributes], pure=pure)
-        single = len(axes) == 1
+    for item, (pair, error) in enumerate(zip(links.pairs, links.errors.tolist(), strict=True)):
+        for members in product(*(levels[a] for a in pair)):
+            captured = prod(one.captured for one in members) ** POWER
+            coarse = any(one.size < domain.cardinalities[a] for a, one in zip(pair, members, strict=True))
+            if coarse and not error > 0:
+                continue
+            coordinates = Coordinates.of([one.size for one in members], pure=pure)
+            expected = np.array([columns.total])
+            for a, one in zip(pair, members, strict=True):
+                expected = np.multiply.outer(expected, np.bincount(one.codes, columns.shares[a])).ravel()
+            offers.append(
+                Offer(
+                    item=item,
+                    shape=coordinates.shape,
+                    expected=expected,
+                    error=error * captured,
+                    weight=1.0,
+                    unit=unit_variance(coordinates, ledger.unit, pure=pure),
+                )
+            )
+            tables.append(tuple(domain.axis(a) for a in pair))
+            grouped.append(tuple(one.codes for one in members) if coarse else None)
+    for item, axes in enumerate(_single_columns(domain), start=len(links.pairs)):
+        a = int(domain.axis_attribute[axes[0]])
+        coordinates = Coordinates.of([domain.cardinalities[a]], pure=pure)
         offers.append(
             Offer(
+                item=item,
                 shape=coordinates.shape,
-                expected=columns.expected(attributes),
-                error=error,
-                weight=float(max(1, len(domain) - 1)) if single else 1.0,  # a column is part of that many pairs
+                expected=columns.expected([a]),
+                error=0.0,
+                weight=float(max(1, len(domain) - 1)),  # a column is part of that many pairs
                 unit=unit_variance(coordinates, ledger.unit, pure=pure),
-                precision=1 / columns.variances[attributes[0]] if single else 0.0,
+                precision=1 / columns.variances[a],
             )
         )
+        tables.append(axes)
+        grouped.append(None)
+    if not tables:
+        return ()
     shares = allocate(offers, float(ledger.remaining), pure=pure)
     if not shares.sum() > 0:
         shares = np.array([float(len(axes) == 1) for axes in tables])
     kept = np.flatnonzero(shares > 0)
-    return _buy(counts, ledger, [tables[t] for t in kept], shares[kept], ledger.remaining, report)
+    spend = exact_shares(shares[kept], ledger.remaining)
+    return measure_residuals(counts, ledger, [tables[t] for t in kept], spend, report, [grouped[t] for t in kept])
 
 
 def _buy(

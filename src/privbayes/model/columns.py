@@ -12,6 +12,10 @@ from privbayes.model.observations import Observation
 
 __all__ = ["Columns", "column_distribution", "on_simplex"]
 
+_RARE = 4.0  # deviations: a smaller count may well be noise
+_FEW = 10  # fewer rare values tell too little of each other
+_POINTS = 48
+_ROUNDS = 120
 _FLOOR = 0.05  # of the noise's deviation: what no cell is thought to fall below
 
 
@@ -31,10 +35,34 @@ def column_distribution(interaction: NDArray[np.float64], variance: float, total
     size = len(interaction)
     if size == 1:
         return np.ones(1)
-    counts = on_simplex(interaction + total / size, total)
+    counts = on_simplex(_shrunk(interaction + total / size, variance * (1 - 1 / size), total), total)
     counts = counts + _FLOOR * min(np.sqrt(variance), total / size) + 1e-3
     shares: NDArray[np.float64] = counts / counts.sum()
     return shares
+
+
+def _shrunk(counts: NDArray[np.float64], variance: float, total: float) -> NDArray[np.float64]:
+    """Noisy counts with the rare ones, which noise hides, at their posterior means under a prior estimated from
+    themselves (Kiefer and Wolfowitz 1956); what the sum lost or gained is spread by what is still uncertain.
+    """
+    deviation = float(np.sqrt(variance))
+    rare = np.flatnonzero(counts < _RARE * deviation)
+    if len(rare) < _FEW:
+        return counts
+    grid = np.linspace(0.0, (_RARE + 1) * deviation, _POINTS)
+    likelihood = np.exp(-0.5 * ((counts[rare, None] - grid) / deviation) ** 2) + 1e-300
+    prior = np.full(_POINTS, 1 / _POINTS)
+    for _ in range(_ROUNDS):
+        weights = likelihood * prior
+        weights /= weights.sum(axis=1, keepdims=True)
+        prior = weights.mean(axis=0)
+    weights = likelihood * prior
+    weights /= weights.sum(axis=1, keepdims=True)
+    shrunk, doubt = counts.copy(), np.full(len(counts), variance)
+    shrunk[rare] = weights @ grid
+    doubt[rare] = np.maximum(weights @ grid**2 - shrunk[rare] ** 2, 1e-9 * variance)
+    spread: NDArray[np.float64] = np.maximum(shrunk + (total - shrunk.sum()) * doubt / doubt.sum(), 0.0)
+    return spread
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

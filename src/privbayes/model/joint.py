@@ -20,7 +20,7 @@ from privbayes.model.chain import Chain
 from privbayes.model.clique_tree import clique_tree_chain
 from privbayes.model.factor import MAX_CELLS, Factor
 from privbayes.model.max_entropy import FitReport, TreeFit
-from privbayes.model.observations import FORMS, Form, Observation, combined, observed
+from privbayes.model.observations import FORMS, Form, Groups, Observation, combined, observed
 from privbayes.model.pair_tables import correct, model_pairs
 from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
@@ -51,11 +51,13 @@ class JointModel:
         total: float,
         fits: Sequence[TreeFit],
         weights: Sequence[float] | None = None,
+        groups: Sequence[Groups | None] | None = None,
     ) -> None:
         if not fits or not total > 0:
             raise ValueError("a model has at least one tree and one row")
         self._domain = domain
         self.tables = tuple(tables)
+        self.groups = tuple(groups) if groups is not None else (None,) * len(self.tables)
         self.form: Form = form
         self.total = total
         self.fits = tuple(fits)
@@ -149,6 +151,7 @@ class JointModel:
             "form": self.form,
             "total": self.total,
             "weights": list(self.weights),
+            "groups": [groups and [codes.tolist() for codes in groups] for groups in self.groups],
             "trees": [
                 {
                     "cliques": [[names[a] for a in clique] for clique in fit.tree.cliques],
@@ -184,17 +187,29 @@ class JointModel:
             start += cells
         if start != len(parameters) or len(structure["weights"]) != len(domain):
             raise ValueError("the potentials do not fit their tables")
-        weights = [float(weight) for weight in structure["weights"]]
         return JointModel(
-            domain, tables, form=structure["form"], total=float(structure["total"]), fits=fits, weights=weights
+            domain,
+            tables,
+            form=structure["form"],
+            total=float(structure["total"]),
+            fits=fits,
+            weights=[float(weight) for weight in structure["weights"]],
+            groups=_groups(domain, structure["groups"], tables),
         )
+
+    @property
+    def _observations(self) -> list[Observation]:
+        return [
+            observed(self._domain, axes, released, self.form, groups)
+            for (axes, released), groups in zip(self.tables, self.groups, strict=True)
+        ]
 
     @cached_property
     def _outside(self) -> list[Observation]:
         """Pairs that were bought though no clique of the first tree holds them."""
         return [
             one
-            for one in combined([observed(self._domain, axes, released, self.form) for axes, released in self.tables])
+            for one in combined(self._observations)
             if len(one.attributes) == 2
             and self._engines[0].home(one.attributes) is None
             and self.pairs.place[one.attributes] >= 0
@@ -215,6 +230,19 @@ class JointModel:
     def _pair(self, a: int, b: int) -> NDArray[np.float64]:
         table = self.pairs.table(self.pair_tables, int(self.pairs.place[a, b]))
         return table.copy() if a < b else table.T.copy()
+
+
+def _groups(domain: Domain, entries: Sequence[Any], tables: Tables) -> list[Groups | None]:
+    """The groups of every table, as a model file has them; ValueError unless there is one group for each code."""
+    found: list[Groups | None] = []
+    for (axes, _), entry in zip(tables, entries, strict=True):
+        groups = entry and tuple(np.array(codes, np.int64) for codes in entry)
+        if groups and [len(codes) for codes in groups] != [int(domain.axis_size[axis]) for axis in axes]:
+            raise ValueError("groups do not match their table")
+        if groups and any(not np.array_equal(np.unique(codes), np.arange(codes.max() + 1)) for codes in groups):
+            raise ValueError("groups are not numbered 0, 1, 2, ...")
+        found.append(groups or None)
+    return found
 
 
 def _raked(table: NDArray[np.float64], targets: Mapping[tuple[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:

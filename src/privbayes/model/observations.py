@@ -14,7 +14,7 @@ from privbayes.core.domain import Domain
 from privbayes.core.residuals import Coordinates
 from privbayes.privacy.released import Measurement
 
-__all__ = ["FORMS", "Form", "Observation", "combined", "excess_error", "observed"]
+__all__ = ["FORMS", "Form", "Groups", "Observation", "combined", "excess_error", "observed"]
 
 # How the released integers stand for a table: its counts, or the coordinates of its interaction part as they are
 # bought under Gaussian noise ("residual") or Laplace noise ("whole"), see `core/residuals.py`.
@@ -25,6 +25,7 @@ _LEAST_VARIANCE = 1e-12  # scripted noise has none
 _ABSOLUTE = 0.8  # E|N(0, 1)|
 
 Table = NDArray[np.float64]
+Groups = tuple[NDArray[np.int64], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,9 +45,15 @@ class Observation:
     groups: tuple[NDArray[np.int64], ...] | None = None
 
 
-def observed(domain: Domain, axes: Sequence[int], measurement: Measurement, form: Form) -> Observation:
-    """The released integers of a table over these axes, read back."""
-    shape = [int(domain.axis_size[axis]) for axis in axes]
+def observed(
+    domain: Domain,
+    axes: Sequence[int],
+    measurement: Measurement,
+    form: Form,
+    groups: Groups | None = None,
+) -> Observation:
+    """The released integers of a table over these axes (or groups of their codes), read back."""
+    shape = [int(group.max()) + 1 for group in groups] if groups else [int(domain.axis_size[axis]) for axis in axes]
     table, factor = measurement.values.astype(np.float64), 1.0
     if form == "counts":
         table = table.reshape(shape)
@@ -56,12 +63,15 @@ def observed(domain: Domain, axes: Sequence[int], measurement: Measurement, form
             raise ValueError("a table does not match its axes")
         table, factor = coordinates.decode(table), coordinates.variance_factor
     coarse = any(domain.axis_level(axis) for axis in axes)
+    if coarse:
+        lifted = [domain.axis_codes(axis) for axis in axes]
+        groups = tuple(group[codes] for group, codes in zip(groups, lifted, strict=True)) if groups else tuple(lifted)
     return Observation(
         attributes=tuple(int(domain.axis_attribute[axis]) for axis in axes),
         table=table,
         variance=max(measurement.variance * factor, _LEAST_VARIANCE),
         centred=form != "counts",
-        groups=tuple(domain.axis_codes(axis) for axis in axes) if coarse else None,
+        groups=groups,
     )
 
 
