@@ -36,11 +36,8 @@ def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
 def pooled(table: NDArray[Any], groups: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
     """The table over groups: for each axis, the group of every code, all groups 0, 1, 2, ... present."""
     for axis, group in enumerate(groups):
-        size = int(group.max()) + 1
-        shape = [*table.shape[:axis], size, *table.shape[axis + 1 :]]
-        coarse = np.zeros(shape, table.dtype)
-        np.add.at(coarse, (*([slice(None)] * axis), group), table)
-        table = coarse
+        members = (group == np.arange(group.max() + 1)[:, None]).astype(table.dtype)
+        table = np.moveaxis(np.tensordot(members, table, (1, axis)), 0, axis)
     return table
 
 

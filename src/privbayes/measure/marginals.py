@@ -28,7 +28,7 @@ __all__ = [
     "total_sensitivity",
 ]
 
-Groups = tuple[NDArray[np.int64], ...]
+Groups = tuple[NDArray[np.int64], ...]  # for each axis of a table, the group of every code
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

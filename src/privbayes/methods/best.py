@@ -15,21 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
-from privbayes.core.residuals import Coordinates, pooled
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import UnsupportedError
-from privbayes.measure.allocate import Offer, allocate, exact_shares, noise_harm, unit_variance
-from privbayes.measure.marginals import Groups, MeasuredTable, measure_total
+from privbayes.measure.allocate import allocate, exact_shares, noise_harm
+from privbayes.measure.marginals import MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
 from privbayes.methods.plan import Plan
+from privbayes.methods.wares import FINENESSES, column_wares, pair_wares
 from privbayes.model.columns import Columns
 from privbayes.model.joint import PAIR_CELLS, PAIRS_CELLS, JointModel
 from privbayes.model.joint_fit import fit_trees
@@ -37,7 +35,6 @@ from privbayes.model.observations import Form, combined, excess_error, observed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
-from privbayes.structure.groupings import groupings
 from privbayes.structure.links import Links, drawn_links, measured_links
 from privbayes.structure.strengths import column_bias
 from privbayes.structure.tree_growth import grow_trees
@@ -49,9 +46,6 @@ TOTAL = Fraction(4, 100)
 COLUMNS = Fraction(10, 100)
 ERRORS = Fraction(7, 100)
 CHOICES = Fraction(15, 100)
-LEVELS = (8, 4, 2)
-POWER = 2.0
-SUB = False
 DRAWS = 1.5  # pairs drawn, times the number of columns
 
 Progress = Callable[[str, int, int], None]
@@ -120,16 +114,11 @@ def infer(
     observations, gains = [], {}
     for one in seen:
         if len(one.attributes) == 2:
-            expected = columns.expected(one.attributes)
-            if one.groups:
-                expected = pooled(expected.reshape([domain.cardinalities[a] for a in one.attributes]), one.groups).ravel()
+            expected = columns.expected(one.attributes, one.groups)
             error = believed[one.attributes] if links.deviation else excess_error(one, expected)
             harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
             gains[one.attributes] = max(error - float(harm[0]), 1.0)
             one = replace(one, strength=max(error, links.deviation, 1.0) / columns.total)
-        if len(one.attributes) == 1 and SUB:
-            q = columns.shares[one.attributes[0]]
-            one = replace(one, table=columns.total * (q - 1 / len(q)))
         observations.append(one)
     trees = grow_trees(
         domain.cardinalities,
@@ -182,56 +171,18 @@ def _buy_tables(
 ) -> tuple[MeasuredTable, ...]:
     """What is left of the budget, shared over interaction tables of pairs and columns at one price."""
     domain, pure = counts.domain, ledger.budget.is_pure
-    levels = [groupings(attribute, q, LEVELS) for attribute, q in zip(domain.attributes, columns.shares, strict=True)]
-    tables: list[tuple[int, ...]] = []
-    grouped: list[Groups | None] = []
-    offers = []
-    for item, (pair, error) in enumerate(zip(links.pairs, links.errors.tolist(), strict=True)):
-        for members in product(*(levels[a] for a in pair)):
-            captured = prod(one.captured for one in members) ** POWER
-            coarse = any(one.size < domain.cardinalities[a] for a, one in zip(pair, members, strict=True))
-            if coarse and not error > 0:
-                continue
-            coordinates = Coordinates.of([one.size for one in members], pure=pure)
-            expected = np.array([columns.total])
-            for a, one in zip(pair, members, strict=True):
-                expected = np.multiply.outer(expected, np.bincount(one.codes, columns.shares[a])).ravel()
-            offers.append(
-                Offer(
-                    item=item,
-                    shape=coordinates.shape,
-                    expected=expected,
-                    error=error * captured,
-                    weight=1.0,
-                    unit=unit_variance(coordinates, ledger.unit, pure=pure),
-                )
-            )
-            tables.append(tuple(domain.axis(a) for a in pair))
-            grouped.append(tuple(one.codes for one in members) if coarse else None)
-    for item, axes in enumerate(_single_columns(domain), start=len(links.pairs)):
-        a = int(domain.axis_attribute[axes[0]])
-        coordinates = Coordinates.of([domain.cardinalities[a]], pure=pure)
-        offers.append(
-            Offer(
-                item=item,
-                shape=coordinates.shape,
-                expected=columns.expected([a]),
-                error=0.0,
-                weight=float(max(1, len(domain) - 1)),  # a column is part of that many pairs
-                unit=unit_variance(coordinates, ledger.unit, pure=pure),
-                precision=1 / columns.variances[a],
-            )
-        )
-        tables.append(axes)
-        grouped.append(None)
-    if not tables:
+    wares = pair_wares(domain, columns, links, ledger.unit, pure=pure, finenesses=() if pure else FINENESSES)
+    wares += column_wares(domain, columns, ledger.unit, pure=pure, first_item=len(links.pairs))
+    if not wares:
         return ()
-    shares = allocate(offers, float(ledger.remaining), pure=pure)
+    shares = allocate([ware.offer for ware in wares], float(ledger.remaining), pure=pure)
     if not shares.sum() > 0:
-        shares = np.array([float(len(axes) == 1) for axes in tables])
-    kept = np.flatnonzero(shares > 0)
-    spend = exact_shares(shares[kept], ledger.remaining)
-    return measure_residuals(counts, ledger, [tables[t] for t in kept], spend, report, [grouped[t] for t in kept])
+        shares = np.array([float(len(ware.axes) == 1) for ware in wares])
+    kept = [ware for ware, share in zip(wares, shares, strict=True) if share > 0]
+    spend = exact_shares(shares[shares > 0], ledger.remaining)
+    return measure_residuals(
+        counts, ledger, [ware.axes for ware in kept], spend, report, [ware.groups for ware in kept]
+    )
 
 
 def _buy(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privbayes.model.observations import Observation
+from privbayes.model.observations import Groups, Observation
 
 __all__ = ["Columns", "column_distribution", "on_simplex"]
 
@@ -94,9 +94,10 @@ class Columns:
             for q, variance in zip(self.shares, self.variances, strict=True)
         ]
 
-    def expected(self, attributes: Sequence[int]) -> NDArray[np.float64]:
-        """The counts of a table's cells if its columns were independent, flat."""
+    def expected(self, attributes: Sequence[int], groups: Groups | None = None) -> NDArray[np.float64]:
+        """The counts of a table's cells (or of groups of them) if its columns were independent, flat."""
         counts = np.array([self.total])
-        for a in attributes:
-            counts = np.multiply.outer(counts, self.shares[a]).reshape(-1)
+        for i, a in enumerate(attributes):
+            shares = np.bincount(groups[i], self.shares[a]) if groups else self.shares[a]
+            counts = np.multiply.outer(counts, shares).reshape(-1)
         return counts
