@@ -34,13 +34,6 @@ def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def every_but(name: str, reason: str) -> pytest.MarkDecorator:
-    """Over all methods; of one of them it is known, and written down, that it does not hold yet."""
-    unfinished = pytest.mark.xfail(reason=reason, strict=True)
-    params = [pytest.param(each, marks=unfinished) if each == name else each for each in EVERY]
-    return pytest.mark.parametrize("method", params)
-
-
 def exact_joint(table: pa.Table, schema: pb.Schema, columns: list[str]) -> np.ndarray:
     codec = Codec(schema, "vanilla")
     codes = codec.encode(read_table(table)).columns
@@ -258,7 +251,6 @@ def test_what_a_model_says_of_itself_is_plain(mixed_model: pb.Model) -> None:
 # ---- the plan ----
 
 
-@every_but("best", "its plan is still to be written")
 @pytest.mark.parametrize("delta", BUDGETS)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_a_plan_needs_no_rows_and_is_the_same_each_time(method: str, neighbours: str, delta: float | None) -> None:
@@ -409,7 +401,6 @@ def test_a_class_of_its_own_does_the_same(method: str) -> None:
     assert model.spec["epsilon"] == 1.0
 
 
-@every_but("best", "it is not among the public names yet, and its knobs are not told")
 def test_a_method_is_public_and_tells_its_knobs(method: str) -> None:
     chosen = METHODS[method]
     assert chosen.__name__ in pb.__all__
