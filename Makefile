@@ -16,7 +16,7 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 INSTALL := $(BIN)/python -m pip install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types bench clean
+.PHONY: help demo test lint format types bench experiments clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -40,6 +40,9 @@ types: .venv/installed-dev ## check the types
 
 bench: .venv/installed-bench ## run the benchmarks (long); see benchmarks/RESULTS.md
 	@for script in speed score_functions paper_accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+experiments: .venv/installed-experiments ## run the studies in experiments/ (some minutes)
+	@for script in spearman_power networks pearson_power; do $(BIN)/python experiments/$$script.py || exit 1; done
 
 clean: ## remove the environment, caches and the demo
 	@rm -rf .venv .tmp .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist

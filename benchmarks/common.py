@@ -72,6 +72,16 @@ class Original:
             total += 0.5 * float(gap.sum())
         return total / len(requests)
 
+    def l2_error(self, synthetic: pa.Table, sets: Sequence[Sequence[str]]) -> float:
+        """Mean L2 distance, in shares of the rows, over the marginals of these columns."""
+        encoded = self._codec.encode(read_table(synthetic))
+        other = MemoryBackend(self._codec.domain, encoded.columns)
+        axes = [tuple(self._codec.column_axes(column)[0] for column in columns) for columns in sets]
+        requests = MarginalRequests.of([tuple(self._codec.domain.axis(a) for a in picked) for picked in axes])
+        mine, theirs = self._backend.count(requests), other.count(requests)
+        gaps = (mine.table(t) / self.n_rows - theirs.table(t) / encoded.n_rows for t in range(len(requests)))
+        return float(np.mean([np.sqrt((gap**2).sum()) for gap in gaps]))
+
     def distance_to_independence(self, k: int) -> float:
         """The same for the exact product of the exact columns, with no noise and no sampling."""
         sizes = self._codec.domain.axis_size

@@ -33,7 +33,7 @@ def measure(original: Original, epsilon: float, options: dict[str, Any], repeats
     pairs, triples, seconds = [], [], []
     for seed in range(repeats):
         start = time.perf_counter()
-        model = pb.fit(original.table, original.schema, epsilon=epsilon, **options)
+        model = pb.fit(original.table, original.schema, epsilon=epsilon, method="privbayes", **options)
         synthetic = model.sample(seed=seed, as_="arrow")
         seconds.append(time.perf_counter() - start)
         pairs.append(original.distance(synthetic, 2))

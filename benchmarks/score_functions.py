@@ -32,7 +32,7 @@ def main() -> None:
                 for _ in range(repeats):
                     private = score != "no noise"
                     model = pb.fit(
-                        original.table, original.schema, epsilon=epsilon, encoding="vanilla",
+                        original.table, original.schema, epsilon=epsilon, method="privbayes", encoding="vanilla",
                         score=score if private else "I", noise=None if private else ScriptedNoise(),
                     )  # fmt: skip
                     values.append(original.mutual_information(model.describe()["network"]))
