@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privbayes.api import (
         Best,
         Independent,
+        JTree,
         Model,
         Plan,
         PrivABN,
@@ -38,6 +39,7 @@ __all__ = [
     "Best",
     "BudgetError",
     "Independent",
+    "JTree",
     "Model",
     "ModelFileError",
     "Plan",

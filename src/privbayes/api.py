@@ -13,6 +13,7 @@ from privbayes.errors import UnsupportedError
 from privbayes.methods.best import BestSpec
 from privbayes.methods.histogram import SmoothedHistogramSpec
 from privbayes.methods.independent import IndependentSpec
+from privbayes.methods.jtree import JTreeSpec
 from privbayes.methods.plan import Plan
 from privbayes.methods.privabn import PrivABNSpec
 from privbayes.methods.privbayes import PrivBayesSpec
@@ -37,6 +38,7 @@ __all__ = [
     "METHODS",
     "Best",
     "Independent",
+    "JTree",
     "Model",
     "Plan",
     "PrivABN",
@@ -150,6 +152,28 @@ class PrivBayes(PrivBayesSpec, Method):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JTree(JTreeSpec, Method):
+    """JTree: a dependency graph of pairs, and noisy tables of the cliques of its junction tree.
+
+    epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
+    neighbours: "replace" (the number of rows is public) or "add-remove".
+    score: "R" (also "auto") or, as in the paper, "I".
+    encoding: "vanilla" or "hierarchical" (the same here), "binary" or "gray".
+    beta: share of the budget for the graph; theta: usefulness a clique's table must have, which bounds cliques.
+    phi: the Cramer's V that pairs are held against.
+    edges: how many links, or "tree" for links that join components only; by default four a column (pure epsilon), or
+    all that pass their thresholds (zCDP).
+    """
+
+    name: ClassVar[str] = "jtree"
+    module: ClassVar[str] = "privbayes.methods.jtree"
+
+    epsilon: float
+    delta: float | None = None
+    neighbours: str = "replace"
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrivABN(PrivABNSpec, Method):
     """PrivABN: an adaptive network for tables of hundreds of columns, repaired so that its guarantee holds.
 
@@ -227,7 +251,7 @@ class Best(BestSpec, Method):
 
 
 METHODS: Mapping[str, type[Method]] = {
-    method.name: method for method in (Best, PrivBayes, PrivABN, SmoothedHistogram, Independent)
+    method.name: method for method in (Best, PrivBayes, JTree, PrivABN, SmoothedHistogram, Independent)
 }
 
 

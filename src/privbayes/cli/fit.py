@@ -8,6 +8,7 @@ from privbayes.cli.console import progress, remark, show_json
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Edges,
     Effort,
     Encoding,
     Engine,
@@ -20,6 +21,7 @@ from privbayes.cli.options import (
     ModelOut,
     Neighbours,
     Network,
+    Phi,
     Score,
     SourceTable,
     Theta,
@@ -28,6 +30,7 @@ from privbayes.cli.options import (
     check_method,
     check_target,
     given,
+    read_edges,
     read_network,
 )
 
@@ -55,6 +58,8 @@ def fit(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    edges: Edges = None,
+    phi: Phi = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -79,6 +84,8 @@ def fit(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        edges=read_edges(edges),
+        phi=phi,
     )
     model.save(output)
     if json:

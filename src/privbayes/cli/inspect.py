@@ -40,6 +40,10 @@ def inspect(model: ModelFile, json: Json = False) -> None:
             print(printable(f"  {child} <- {names}" if names else f"  {child}"))
     if "trees" in description:
         _show_trees(description["trees"])
+    if "cliques" in description:
+        heading("Cliques: columns that are drawn together, each set after what it shares with those above")
+        for clique in description["cliques"]:
+            print(printable("  " + ", ".join(clique)))
     heading("Noisy tables: the only counts in the model")
     show_table(
         ("columns", "cells", "noise per cell (rows, on average)"),

@@ -13,6 +13,7 @@ import typer
 __all__ = [
     "Beta",
     "Delta",
+    "Edges",
     "Effort",
     "Encoding",
     "Engine",
@@ -26,6 +27,7 @@ __all__ = [
     "ModelOut",
     "Neighbours",
     "Network",
+    "Phi",
     "Rows",
     "Score",
     "Seed",
@@ -39,6 +41,7 @@ __all__ = [
     "check_target",
     "conditions",
     "given",
+    "read_edges",
     "read_network",
 ]
 
@@ -55,6 +58,18 @@ def check_positive(value: float | None) -> float | None:
 def _open_unit(value: float | None) -> float | None:
     if value is not None and not 0 < value < 1:
         raise typer.BadParameter(f"{value} does not lie strictly between 0 and 1")
+    return value
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 <= value < 1:
+        raise typer.BadParameter(f"{value} does not lie between 0 and 1")
+    return value
+
+
+def _links(value: str | None) -> str | None:
+    if value is not None and value != "tree" and not (value.isascii() and value.isdigit()):
+        raise typer.BadParameter(f"{value!r} is neither a whole number nor tree")
     return value
 
 
@@ -158,6 +173,14 @@ Network = Annotated[
     str | None,
     _expert("--network", metavar="FILE", help="Use these links (JSON: each column and its parents); none are bought."),
 ]
+Edges = Annotated[
+    str | None,
+    _expert("--edges", metavar="N|tree", callback=_links, help="jtree: so many links, or as many as make a tree."),
+]
+Phi = Annotated[
+    float | None,
+    _expert("--phi", metavar="NUMBER", callback=_share, help="jtree: how strong a link has to be; 0.2 if not given."),
+]
 MaxCandidates = Annotated[
     int | None,
     _expert(
@@ -213,6 +236,11 @@ def _generalised(parent: object, path: str) -> tuple[str, int]:
         case [str(name), int(level)] if not isinstance(level, bool):
             return name, level
     raise typer.BadParameter(f'{path!r}: a parent is a name, or a pair like ["age", 1]', param_hint="--network")
+
+
+def read_edges(value: str | None) -> int | str | None:
+    """A number of links, or "tree"."""
+    return int(value) if value is not None and value != "tree" else value
 
 
 def check_method(method: str, known: Iterable[str]) -> None:

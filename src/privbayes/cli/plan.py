@@ -11,6 +11,7 @@ from privbayes.cli.console import heading, number, printable, show_json, show_pa
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Edges,
     Effort,
     Encoding,
     Epsilon,
@@ -21,11 +22,13 @@ from privbayes.cli.options import (
     Method,
     Neighbours,
     Network,
+    Phi,
     Score,
     Theta,
     UsedSchema,
     check_method,
     given,
+    read_edges,
     read_network,
 )
 
@@ -50,6 +53,8 @@ def plan(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    edges: Edges = None,
+    phi: Phi = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -69,6 +74,8 @@ def plan(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        edges=read_edges(edges),
+        phi=phi,
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

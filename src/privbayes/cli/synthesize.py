@@ -11,6 +11,7 @@ from privbayes.cli.fit import fit_model
 from privbayes.cli.options import (
     Beta,
     Delta,
+    Edges,
     Effort,
     Encoding,
     Engine,
@@ -22,6 +23,7 @@ from privbayes.cli.options import (
     Method,
     Neighbours,
     Network,
+    Phi,
     Rows,
     Score,
     Seed,
@@ -32,6 +34,7 @@ from privbayes.cli.options import (
     Where,
     check_target,
     conditions,
+    read_edges,
     read_network,
 )
 from privbayes.cli.sample import write_sample
@@ -61,6 +64,8 @@ def synthesize(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    edges: Edges = None,
+    phi: Phi = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -88,6 +93,8 @@ def synthesize(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        edges=read_edges(edges),
+        phi=phi,
     )
     if model is not None:
         fitted.save(model)

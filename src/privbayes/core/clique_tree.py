@@ -15,8 +15,9 @@ Clique = tuple[int, ...]  # ascending
 def triangulate(sizes: Sequence[int], edges: Iterable[tuple[int, int]]) -> tuple[Clique, ...]:
     """The maximal cliques of a triangulation of the graph over nodes 0, 1, ... with these numbers of values.
 
-    Nodes are eliminated one at a time, always the one whose clique (itself and its neighbours) has fewest cells; the
-    neighbours are then linked. A node without neighbours is a clique of its own.
+    Nodes are eliminated one at a time and their neighbours are then linked: first nodes whose neighbours are linked
+    already, so that a graph that needs no link gets none, then the one whose clique (itself and its neighbours) has
+    fewest cells. A node without neighbours is a clique of its own.
     """
     neighbours: list[set[int]] = [set() for _ in sizes]
     for a, b in edges:
@@ -24,20 +25,28 @@ def triangulate(sizes: Sequence[int], edges: Iterable[tuple[int, int]]) -> tuple
             neighbours[a].add(b)
             neighbours[b].add(a)
     cells = {a: prod(sizes[b] for b in (a, *around)) for a, around in enumerate(neighbours)}
+    ready = {a: _linked(around, neighbours) for a, around in enumerate(neighbours)}
     found: list[frozenset[int]] = []
     while cells:
-        node = min(cells, key=lambda a: (cells[a], a))
+        node = min(cells, key=lambda a: (not ready[a], cells[a], a))
         around = neighbours[node]
         clique = frozenset((node, *around))
         if not any(clique <= other for other in found):
             found.append(clique)
+        changed = cells.keys() if not ready[node] else around  # a new link may make any node ready
         for a in around:
             neighbours[a] |= around
             neighbours[a] -= {a, node}
         del cells[node]
         for a in around:
             cells[a] = prod(sizes[b] for b in (a, *neighbours[a]))
+        for a in changed:
+            ready[a] = ready[a] or _linked(neighbours[a], neighbours)
     return tuple(sorted(tuple(sorted(clique)) for clique in found))
+
+
+def _linked(nodes: set[int], neighbours: Sequence[set[int]]) -> bool:
+    return all(len(nodes & neighbours[a]) == len(nodes) - 1 for a in nodes)
 
 
 @dataclass(frozen=True)

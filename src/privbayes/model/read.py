@@ -14,6 +14,8 @@ from privbayes.model.bayes_net import BayesNetModel
 from privbayes.model.histogram import KIND, HistogramModel
 from privbayes.model.joint import KIND as JOINT
 from privbayes.model.joint import JointModel
+from privbayes.model.junction_tree import KIND as JUNCTION_TREE
+from privbayes.model.junction_tree import JunctionTreeModel
 from privbayes.model.protocol import GenerativeModel
 from privbayes.privacy.released import Measurement
 
@@ -38,6 +40,8 @@ def generator_of(
         attributes = {int(domain.axis_attribute[axis]) for axis in axes}
         if len(attributes) != len(axes) or domain.cells(axes) != measurement.values.size:
             raise ValueError("a table does not match its axes")
+    if structure["kind"] == JUNCTION_TREE:
+        return JunctionTreeModel.rebuilt(domain, structure, tables)
     if structure["kind"] != "bayesian network":
         raise ValueError("unknown kind of model")
     named = {

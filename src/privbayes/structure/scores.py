@@ -20,7 +20,7 @@ from privbayes.errors import UnsupportedError
 from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
 
-__all__ = ["MAX_ROWS", "SCORES", "information_bounds", "score_batch", "score_sensitivity"]
+__all__ = ["MAX_ROWS", "SCORES", "information_bounds", "score_batch", "score_sensitivity", "score_unit"]
 
 SCORES = ("I", "F", "R")
 
@@ -90,6 +90,23 @@ def score_sensitivity(name: str, *, neighbours: Neighbours, n: int | None) -> Se
     if name == "R":
         return _sensitivity_r(neighbours, n)
     return _sensitivity_i(n if n is not None else 0)
+
+
+def score_unit(name: str, *, neighbours: str, n: int, declared_binary: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What a score of 1 (R as a distance, I in nats) is in the integers of `score_batch`, for each table. ``n`` is the
+    number of rows as it may be known: public, or as bought.
+    """
+    _check(name, neighbours, n)
+    if name == "F":
+        raise ValueError("score F is not measured from zero")
+    if name == "R" and neighbours == "replace":
+        return 2.0 * n**2 * np.where(declared_binary, 3.0, 2.0)
+    if name == "R":
+        return np.full(len(declared_binary), float(_GRID) * n)
+    if n < 2:
+        return np.zeros(len(declared_binary))
+    binary, general = information_bounds(n)
+    return _information_grid(n) / np.where(declared_binary, binary, general)
 
 
 def _sensitivity_r(neighbours: Neighbours, n: int | None) -> Sensitivity:

@@ -43,6 +43,12 @@ def test_a_graph_that_is_chordal_already_keeps_its_cliques() -> None:
     assert triangulate([2] * 7, chordal) == ((0, 1, 2), (2, 3), (4, 5), (6,))
 
 
+@given(SIZES, st.lists(st.integers(0, 10**6), min_size=NODES - 1, max_size=NODES - 1))
+def test_a_tree_is_chordal_whatever_the_sizes(sizes: list[int], picks: list[int]) -> None:
+    edges = sorted((pick % node, node) for node, pick in enumerate(picks, start=1))
+    assert triangulate(sizes, edges) == tuple(edges)
+
+
 def test_a_cycle_gets_its_cheapest_chord() -> None:
     assert triangulate([2, 10, 2, 10], [(0, 1), (1, 2), (2, 3), (0, 3)]) == ((0, 1, 2), (0, 2, 3))
 

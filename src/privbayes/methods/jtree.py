@@ -1,0 +1,245 @@
+"""JTree (Chen, Zhang, Xiao, Xu; KDD 2015): a dependency graph, its junction tree, and noisy tables of its cliques.
+
+    SELECT  the dependency graph (algorithm 1, replaced: `structure/dependency.py` says why), triangulated into cliques
+    BUY     noisy tables of the cliques (section 4.3), the budget in equal parts
+    INFER   the junction tree's distribution, from which rows are drawn clique by clique (section 4.4)
+
+Follows the paper: the graph of pairs, thresholds from Cramer's V, the junction tree, Laplace noise of 2 m / eps_2 on m
+tables, small counts cut off at a threshold that keeps the total, sampling along the tree. Differs from it: links are
+drawn (pure epsilon) or compared on one released vector (zCDP) instead of asked against one noisy threshold; no rows are
+sampled; score R by default, which stands out further from its noise than I; a link that would make a clique too large
+for theta-usefulness or for memory is not on offer, judged by the links made before and the schema (the paper sets no
+bound); with nothing to link the whole budget goes to the tables; under ``add-remove`` the number of rows is bought
+first; a disconnected graph is one tree with empty separators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privbayes.core.clique_tree import Clique, CliqueTree
+from privbayes.core.domain import Domain
+from privbayes.counts.backend import CountingBackend
+from privbayes.errors import BudgetError, UnsupportedError
+from privbayes.measure.marginals import measure_marginals, measure_total, table_sensitivity
+from privbayes.methods.plan import Plan
+from privbayes.methods.privbayes import TOTAL_FRACTION
+from privbayes.model.junction_tree import JunctionTreeModel
+from privbayes.privacy.budget import PrivacyBudget
+from privbayes.privacy.ledger import Ledger
+from privbayes.privacy.unit import PrivacyUnit
+from privbayes.structure.clique_room import CliqueRoom
+from privbayes.structure.dependency import draw_graph, measure_graph, pairs_on_offer
+from privbayes.structure.usefulness import cell_limit, expected_noise
+
+__all__ = ["JTreeSpec", "Shape", "choose_shape", "fit", "plan"]
+
+MAX_CELLS = 2**24  # of all tables bought
+DRAWS = 4  # links drawn by default under pure epsilon, times the number of columns
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JTreeSpec:
+    """Every knob of JTree. ``beta`` is the share for the graph, ``theta`` the usefulness that a clique's table must
+    have, ``phi`` the Cramer's V that a threshold stands for, ``edges`` how many links, or "tree".
+    """
+
+    score: str = "auto"
+    encoding: str = "vanilla"
+    beta: float = 0.3
+    theta: float = 4.0
+    phi: float = 0.2
+    edges: int | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.score not in ("auto", "I", "R"):
+            raise UnsupportedError(f"score must be auto, I or R for a pair of columns, not {self.score!r}")
+        if self.encoding not in ("hierarchical", "vanilla", "binary", "gray"):
+            raise UnsupportedError(f"encoding must be hierarchical, vanilla, binary or gray, not {self.encoding!r}")
+        if not 0 < self.beta < 1:
+            raise BudgetError(
+                f"beta must lie strictly between 0 and 1, not {self.beta}; edges=0 spends nothing on links"
+            )
+        if not self.theta > 0:
+            raise BudgetError(f"theta must be positive, not {self.theta}")
+        if not 0 <= self.phi < 1:
+            raise UnsupportedError(f"phi must be at least 0 and less than 1, not {self.phi}")
+        whole = isinstance(self.edges, int) and not isinstance(self.edges, bool)
+        if self.edges is not None and self.edges != "tree" and not (whole and int(self.edges) >= 0):
+            raise UnsupportedError(f"edges must be a whole number of at least 0, or 'tree', not {self.edges!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What public facts decide before a row is read. ``draws`` None: every link above its threshold (zCDP)."""
+
+    score: str
+    draws: int | None
+    structure: Fraction
+    marginals: Fraction
+    n: int
+    pure: bool
+    noise: float  # E|noise| on a cell if there were one table only
+
+    @property
+    def selects(self) -> bool:
+        """Whether there is anything to link."""
+        return self.draws != 0
+
+    def cell_limit(self, tables: int, theta: float) -> float:
+        """The most cells of a theta-useful table when so many share the budget."""
+        noise = self.noise * (tables if self.pure else tables**0.5)
+        return min(cell_limit(n=self.n, noise=noise, theta=theta), MAX_CELLS)
+
+    def room(self, domain: Domain, theta: float) -> CliqueRoom:
+        """No links yet, and which ones fit."""
+        return CliqueRoom(domain.cardinalities, lambda tables: self.cell_limit(tables, theta), MAX_CELLS)
+
+
+def choose_shape(domain: Domain, spec: JTreeSpec, *, n: int, pure: bool, unit: PrivacyUnit, budget: Fraction) -> Shape:
+    """The split beta and the number of draws, from the schema, the number of rows and the budget alone."""
+    d = len(domain)
+    score = "R" if spec.score == "auto" else spec.score
+    if score == "I" and not unit.n_is_public:
+        raise UnsupportedError("score I has no finite bound when the number of rows is private (add-remove); use R")
+    if sum(domain.cardinalities) > MAX_CELLS:
+        raise UnsupportedError(
+            f"the columns alone have {sum(domain.cardinalities):,} values, more than the {MAX_CELLS:,} cells that fit "
+            "in memory; use fewer bins"
+        )
+    pairs = pairs_on_offer(domain.cardinalities)
+    draws: int | None
+    if isinstance(spec.edges, int):
+        draws = min(spec.edges, len(pairs))
+    elif spec.edges == "tree":
+        draws = d - 1
+    else:
+        draws = _default_draws(domain) if pure else None
+    sensitivity = table_sensitivity(unit.neighbours).for_rows(unit.rows_per_person)
+
+    def shape(structure: Fraction, draws: int | None) -> Shape:
+        left = budget - structure
+        noise = expected_noise(pure=pure, sensitivity=sensitivity, tables=1, share=left)
+        return Shape(
+            score=score, draws=draws, structure=structure, marginals=left, n=n, pure=pure, noise=noise,
+        )  # fmt: skip
+
+    found = shape(budget * Fraction(spec.beta), draws)
+    if draws == 0 or not pairs or not found.room(domain, spec.theta).fitting(pairs):
+        return shape(Fraction(0), 0)
+    return found
+
+
+def fit(
+    spec: JTreeSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
+) -> tuple[JunctionTreeModel, int]:
+    """Select, buy, infer. Also returns the number of rows: public, or as bought."""
+    domain = counts.domain
+    n = measure_total(counts, ledger, ledger.total * TOTAL_FRACTION)
+    shape = choose_shape(domain, spec, n=n, pure=ledger.budget.is_pure, unit=ledger.unit, budget=ledger.remaining)
+    cliques = _select(spec, shape, counts, ledger, _stage(progress, "structure"))
+    tables = tables_to_buy(domain, cliques)
+    bought = measure_marginals(counts, ledger, tables, ledger.remaining, _stage(progress, "tables"))
+    tree = CliqueTree.of(cliques, domain.cardinalities)
+    return JunctionTreeModel(domain, tree, [(table.axes, table.measurement) for table in bought], total=float(n)), n
+
+
+def plan(spec: JTreeSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
+    """What a fit would buy, from public facts alone: rehearsed with links drawn at random from those that fit."""
+    from privbayes.methods.rehearsal import price_tables, rehearsal_generator
+
+    total = budget.total()
+    left = total if unit.n_is_public else total * (1 - TOTAL_FRACTION)
+    shape = choose_shape(domain, spec, n=n, pure=budget.is_pure, unit=unit, budget=left)
+    room, candidates = _rehearse(domain, spec, shape, rehearsal_generator())
+    priced = price_tables(domain, tables_to_buy(domain, room.cliques), shape.marginals, n=n, budget=budget, unit=unit)
+    draws = (shape.draws or 0) if budget.is_pure else int(shape.selects)
+    return Plan(
+        method="jtree",
+        form="junction tree",
+        score=shape.score,
+        encoding=spec.encoding,
+        cell_limit=int(shape.cell_limit(len(room.cliques), spec.theta)),
+        candidates=candidates,
+        draws=draws,
+        share_a_draw=float(shape.structure / draws) if draws else 0.0,
+        details={
+            "links": len(room.edges),
+            "cliques": len(room.cliques),
+            "largest_clique_cells": max(domain.cells(axes) for axes in tables_to_buy(domain, room.cliques)),
+        },
+        notes=(*_notes(spec, shape), *priced.notes),
+        **priced.facts,
+    )
+
+
+def tables_to_buy(domain: Domain, cliques: Sequence[Clique]) -> list[tuple[int, ...]]:
+    """The axes of each."""
+    return [tuple(domain.axis(a) for a in clique) for clique in cliques]
+
+
+def _rehearse(domain: Domain, spec: JTreeSpec, shape: Shape, rng: np.random.Generator) -> tuple[CliqueRoom, int]:
+    """A graph as a fit could draw it, and how many pairs were on offer on the way."""
+    room = shape.room(domain, spec.theta)
+    pairs = pairs_on_offer(domain.cardinalities)
+    if not shape.selects:
+        return room, 0
+    met = 0
+    for _ in range(_default_draws(domain) if shape.draws is None else shape.draws):
+        offered = room.fitting(pairs, joining=spec.edges == "tree")
+        if not offered:
+            break
+        met += len(offered)
+        room.link(offered[int(rng.integers(len(offered)))])
+    return room, met if shape.pure else len(pairs)
+
+
+def _notes(spec: JTreeSpec, shape: Shape) -> tuple[str, ...]:
+    if not shape.selects:
+        return ("no table of two columns would stand out from the noise: columns are modelled as independent",)
+    notes = ["which tables are bought depends on private choices: this is a rehearsal with random ones"]
+    if shape.draws is None:
+        notes.append(f"links are those whose noisy score passes the threshold (phi = {spec.phi:g}): there may be fewer")
+    return tuple(notes)
+
+
+def _default_draws(domain: Domain) -> int:
+    return min(DRAWS * len(domain), len(pairs_on_offer(domain.cardinalities)))
+
+
+def _select(
+    spec: JTreeSpec,
+    shape: Shape,
+    counts: CountingBackend,
+    ledger: Ledger,
+    report: Callable[[int, int], None] | None,
+) -> tuple[Clique, ...]:
+    """The cliques of the triangulated dependency graph."""
+    room = shape.room(counts.domain, spec.theta)
+    tree = spec.edges == "tree"
+    if not shape.selects:
+        return room.cliques
+    if shape.pure:
+        draw_graph(
+            counts, ledger, shape.structure, room, score=shape.score, phi=spec.phi, n=shape.n,
+            draws=shape.draws or 0, tree=tree, progress=report,
+        )  # fmt: skip
+    else:
+        measure_graph(
+            counts, ledger, shape.structure, room, score=shape.score, phi=spec.phi, n=shape.n,
+            draws=shape.draws, tree=tree,
+        )  # fmt: skip
+    return room.cliques
+
+
+def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    report = progress
+    return lambda done, total: report(name, done, total)
