@@ -33,6 +33,7 @@ class CliqueRoom:
         self._linked = np.zeros((d, d), np.bool_)
         self._part = np.arange(d)
         self._together = np.zeros((d, d), np.bool_)
+        self._refused = np.zeros((d, d), np.bool_)
         self.edges: list[Pair] = []
         self.cliques: tuple[Clique, ...] = ()
         self._refresh()
@@ -47,37 +48,48 @@ class CliqueRoom:
 
     def fitting(self, pairs: Sequence[Pair], *, joining: bool = False) -> list[Pair]:
         """Those that no clique holds yet and that would keep all within the limits, in order; with ``joining`` only
-        those that join two components.
+        those that join two components. A link within a component that was found too large is not offered again.
         """
-        left = [
-            (a, b) for a, b in pairs if not self._together[a, b] and not (joining and self._part[a] == self._part[b])
-        ]
-        if not left:
-            return []
-        largest, total, cliques = self._facts(left)
-        most = np.array([log(max(self._limit(int(c)), 1.0)) for c in cliques])
+        ends = np.array(pairs, np.int64).reshape(-1, 2)
+        apart = self._part[ends[:, 0]] != self._part[ends[:, 1]]
+        left = ~self._settled[ends[:, 0], ends[:, 1]] & (apart | (not joining))
+        ends, apart = ends[left], apart[left]
+        largest, total, cliques = self._facts(ends, apart)
+        counts, which = np.unique(cliques, return_inverse=True)
+        most = np.array([log(max(self._limit(int(count)), 1.0)) for count in counts])[which]
         good = (largest <= most + _SLACK) & (total <= self._total * (1 + _SLACK))
-        return [pair for pair, fits in zip(left, good, strict=True) if fits]
+        never = ends[~good & ~apart]
+        self._refused[never[:, 0], never[:, 1]] = True
+        return [(a, b) for a, b in ends[good].tolist()]
 
-    def _facts(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    @property
+    def _settled(self) -> NDArray[np.bool_]:
+        settled: NDArray[np.bool_] = self._together | self._refused
+        return settled
+
+    def _facts(self, ends: NDArray[np.int64], apart: NDArray[np.bool_]) -> NDArray[np.float64]:
         """With each pair linked: log cells of the largest clique (of two attributes or more), cells of all cliques, and
         how many there are.
         """
         from privbayes.structure.tree_kernels import linked_facts
 
-        found = np.empty((len(pairs), 3))
-        ends = np.array(pairs, np.int64)
-        parts = np.sort(self._part[ends], axis=1)
         kept = self._by_part()
         widest = max((log(most) for most, _, _ in kept.values()), default=0.0)
         # A link between two components makes one new clique, which takes the place of an end that stood alone.
-        for k in np.flatnonzero(parts[:, 0] != parts[:, 1]).tolist():
-            alone = [v for v in pairs[k] if not self._linked[v].any()]
-            cells = float(self.sizes[pairs[k][0]] * self.sizes[pairs[k][1]])
-            total = self._cells + cells - sum(self.sizes[v] for v in alone)
-            found[k] = max(widest, log(cells)), total, len(self.cliques) + 1 - len(alone)
-        for part in np.unique(parts[parts[:, 0] == parts[:, 1]]):
-            here = np.flatnonzero((parts[:, 0] == part) & (parts[:, 1] == part))
+        size = np.asarray(self.sizes, np.float64)[ends]
+        alone = np.logical_not(self._linked.any(axis=1))[ends]
+        cells = size.prod(axis=1)
+        found = np.stack(
+            [
+                np.maximum(widest, np.log(cells)),
+                self._cells + cells - (size * alone).sum(axis=1),
+                len(self.cliques) + 1.0 - alone.sum(axis=1),
+            ],
+            axis=1,
+        )
+        parts = np.where(apart, -1, self._part[ends[:, 0]])
+        for part in np.unique(parts[parts >= 0]):
+            here = np.flatnonzero(parts == part)
             nodes = np.flatnonzero(self._part == part)
             place = np.full(len(self.sizes), -1)
             place[nodes] = np.arange(len(nodes))
