@@ -153,7 +153,7 @@ class PrivBayes(PrivBayesSpec, Method):
 
 @dataclass(frozen=True, kw_only=True)
 class JTree(JTreeSpec, Method):
-    """JTree: a dependency graph of pairs, and noisy tables of the cliques of its junction tree.
+    """JTree: a dependency graph of pairs, the cliques of its junction tree, and noisy tables of cliques merged.
 
     epsilon, delta: the budget; without delta pure epsilon and Laplace noise, with it zCDP and Gaussian noise.
     neighbours: "replace" (the number of rows is public) or "add-remove".
@@ -163,6 +163,9 @@ class JTree(JTreeSpec, Method):
     phi: the Cramer's V that pairs are held against.
     edges: how many links, or "tree" for links that join components only; by default four a column (pure epsilon), or
     all that pass their thresholds (zCDP).
+    merge: "auto" (least noise variance: exact for few cliques, local search beyond), "cccp" (the paper's relaxation) or
+    "none". infer: "paper" (consistency once, small counts cut off), "consistent" (in rounds) or "joint" (one fit of the
+    junction tree to all tables).
     """
 
     name: ClassVar[str] = "jtree"

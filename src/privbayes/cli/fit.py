@@ -14,9 +14,11 @@ from privbayes.cli.options import (
     Engine,
     Epsilon,
     First,
+    Infer,
     Json,
     MaxCandidates,
     MaxParents,
+    Merge,
     Method,
     ModelOut,
     Neighbours,
@@ -60,6 +62,8 @@ def fit(
     effort: Effort = None,
     edges: Edges = None,
     phi: Phi = None,
+    merge: Merge = None,
+    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -86,6 +90,8 @@ def fit(
         effort=effort,
         edges=read_edges(edges),
         phi=phi,
+        merge=merge,
+        infer=infer,
     )
     model.save(output)
     if json:

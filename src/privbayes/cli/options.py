@@ -19,9 +19,11 @@ __all__ = [
     "Engine",
     "Epsilon",
     "First",
+    "Infer",
     "Json",
     "MaxCandidates",
     "MaxParents",
+    "Merge",
     "Method",
     "ModelFile",
     "ModelOut",
@@ -180,6 +182,14 @@ Edges = Annotated[
 Phi = Annotated[
     float | None,
     _expert("--phi", metavar="NUMBER", callback=_share, help="jtree: how strong a link has to be; 0.2 if not given."),
+]
+Merge = Annotated[
+    Literal["auto", "cccp", "none"] | None,
+    _expert("--merge", help="jtree: how cliques are merged before their tables are bought; auto if not given."),
+]
+Infer = Annotated[
+    Literal["paper", "consistent", "joint"] | None,
+    _expert("--infer", help="How noisy tables become a model; as in the method's paper if not given."),
 ]
 MaxCandidates = Annotated[
     int | None,

@@ -16,9 +16,11 @@ from privbayes.cli.options import (
     Encoding,
     Epsilon,
     First,
+    Infer,
     Json,
     MaxCandidates,
     MaxParents,
+    Merge,
     Method,
     Neighbours,
     Network,
@@ -55,6 +57,8 @@ def plan(
     effort: Effort = None,
     edges: Edges = None,
     phi: Phi = None,
+    merge: Merge = None,
+    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -76,6 +80,8 @@ def plan(
         effort=effort,
         edges=read_edges(edges),
         phi=phi,
+        merge=merge,
+        infer=infer,
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

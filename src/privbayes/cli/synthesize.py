@@ -17,9 +17,11 @@ from privbayes.cli.options import (
     Engine,
     Epsilon,
     First,
+    Infer,
     Json,
     MaxCandidates,
     MaxParents,
+    Merge,
     Method,
     Neighbours,
     Network,
@@ -66,6 +68,8 @@ def synthesize(
     effort: Effort = None,
     edges: Edges = None,
     phi: Phi = None,
+    merge: Merge = None,
+    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -95,6 +99,8 @@ def synthesize(
         effort=effort,
         edges=read_edges(edges),
         phi=phi,
+        merge=merge,
+        infer=infer,
     )
     if model is not None:
         fitted.save(model)

@@ -1,16 +1,26 @@
-"""JTree (Chen, Zhang, Xiao, Xu; KDD 2015): a dependency graph, its junction tree, and noisy tables of its cliques.
+"""JTree (Chen, Zhang, Xiao, Xu; KDD 2015): a dependency graph, its junction tree, and noisy tables of merged cliques.
 
-    SELECT  the dependency graph (algorithm 1, replaced: `structure/dependency.py` says why), triangulated into cliques
-    BUY     noisy tables of the cliques (section 4.3), the budget in equal parts
-    INFER   the junction tree's distribution, from which rows are drawn clique by clique (section 4.4)
+    SELECT  the dependency graph (algorithm 1, replaced), its cliques, and cliques merged into clusters (algorithm 2)
+    BUY     a noisy table of each cluster, the budget in equal parts (section 4.3)
+    INFER   mutual consistency and the cut of small counts; the junction tree's distribution (sections 3.2, 4.3, 4.4)
 
-Follows the paper: the graph of pairs, thresholds from Cramer's V, the junction tree, Laplace noise of 2 m / eps_2 on m
-tables, small counts cut off at a threshold that keeps the total, sampling along the tree. Differs from it: links are
-drawn (pure epsilon) or compared on one released vector (zCDP) instead of asked against one noisy threshold; no rows are
-sampled; score R by default, which stands out further from its noise than I; a link that would make a clique too large
-for theta-usefulness or for memory is not on offer, judged by the links made before and the schema (the paper sets no
-bound); with nothing to link the whole budget goes to the tables; under ``add-remove`` the number of rows is bought
-first; a disconnected graph is one tree with empty separators.
+Follows the paper: the graph is one of pairs, with thresholds from Cramer's V; cliques of the triangulated graph are
+merged where that lowers the total noise variance; m tables get noise of scale 2 m / eps_2; tables are brought to agree
+by inverse-variance weighting over their intersections, small ones first; small counts are cut off at the threshold that
+keeps the total; rows are drawn clique by clique.
+
+Differs from it:
+- The printed graph step is not private. Links are drawn one by one (pure epsilon) or all scores released as one vector
+  (zCDP) instead of asked against one noisy threshold, and no rows are sampled: `structure/dependency.py` says why.
+- Score R by default, which stands out further from its noise than I; I on request.
+- Cliques are kept theta-useful and within memory, the paper sets no bound: a link that would make one too large is not
+  on offer, judged by the schema and the links made before (`structure/clique_room.py`).
+- Merging is exact or by local search; the paper's relaxation is ``merge="cccp"`` (`structure/clusters.py`).
+- Cutting small counts off breaks agreement, of which the paper says nothing: the cliques' tables are calibrated along
+  the tree afterwards. All tables agree on the number of rows too, which is known.
+- ``infer="consistent"`` agrees and cuts off in rounds; ``infer="joint"`` fits the tree to all tables at once.
+- With nothing to link the whole budget goes to the tables; under ``add-remove`` the number of rows is bought first;
+  components of a disconnected graph share the budget and are one tree with empty separators.
 """
 
 from __future__ import annotations
@@ -25,18 +35,21 @@ from privbayes.core.clique_tree import Clique, CliqueTree
 from privbayes.core.domain import Domain
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import BudgetError, UnsupportedError
-from privbayes.measure.marginals import measure_marginals, measure_total, table_sensitivity
+from privbayes.measure.marginals import MeasuredTable, measure_marginals, measure_total, table_sensitivity
 from privbayes.methods.plan import Plan
 from privbayes.methods.privbayes import TOTAL_FRACTION
-from privbayes.model.junction_tree import JunctionTreeModel
+from privbayes.model.clique_fit import fit_cliques
+from privbayes.model.joint import JointModel
+from privbayes.model.junction_tree import INFERS, JunctionTreeModel
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
 from privbayes.structure.clique_room import CliqueRoom
+from privbayes.structure.clusters import MERGES, form_clusters
 from privbayes.structure.dependency import draw_graph, measure_graph, pairs_on_offer
 from privbayes.structure.usefulness import cell_limit, expected_noise
 
-__all__ = ["JTreeSpec", "Shape", "choose_shape", "fit", "plan"]
+__all__ = ["JTreeSpec", "Shape", "choose_shape", "fit", "infer", "plan", "tables_to_buy"]
 
 MAX_CELLS = 2**24  # of all tables bought
 DRAWS = 4  # links drawn by default under pure epsilon, times the number of columns
@@ -47,7 +60,8 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, kw_only=True)
 class JTreeSpec:
     """Every knob of JTree. ``beta`` is the share for the graph, ``theta`` the usefulness that a clique's table must
-    have, ``phi`` the Cramer's V that a threshold stands for, ``edges`` how many links, or "tree".
+    have, ``phi`` the Cramer's V that a threshold stands for, ``edges`` how many links, or "tree"; ``merge`` how cliques
+    become clusters, ``infer`` how noisy tables become a distribution.
     """
 
     score: str = "auto"
@@ -56,6 +70,8 @@ class JTreeSpec:
     theta: float = 4.0
     phi: float = 0.2
     edges: int | str | None = None
+    merge: str = "auto"
+    infer: str = "paper"
 
     def __post_init__(self) -> None:
         if self.score not in ("auto", "I", "R"):
@@ -73,6 +89,10 @@ class JTreeSpec:
         whole = isinstance(self.edges, int) and not isinstance(self.edges, bool)
         if self.edges is not None and self.edges != "tree" and not (whole and int(self.edges) >= 0):
             raise UnsupportedError(f"edges must be a whole number of at least 0, or 'tree', not {self.edges!r}")
+        if self.merge not in MERGES:
+            raise UnsupportedError(f"merge must be one of {', '.join(MERGES)}, not {self.merge!r}")
+        if self.infer not in (*INFERS, "joint"):
+            raise UnsupportedError(f"infer must be one of {', '.join(INFERS)}, joint, not {self.infer!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,16 +158,40 @@ def choose_shape(domain: Domain, spec: JTreeSpec, *, n: int, pure: bool, unit: P
 
 def fit(
     spec: JTreeSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
-) -> tuple[JunctionTreeModel, int]:
+) -> tuple[JunctionTreeModel | JointModel, int]:
     """Select, buy, infer. Also returns the number of rows: public, or as bought."""
     domain = counts.domain
     n = measure_total(counts, ledger, ledger.total * TOTAL_FRACTION)
     shape = choose_shape(domain, spec, n=n, pure=ledger.budget.is_pure, unit=ledger.unit, budget=ledger.remaining)
     cliques = _select(spec, shape, counts, ledger, _stage(progress, "structure"))
-    tables = tables_to_buy(domain, cliques)
+    tables = tables_to_buy(domain, cliques, spec.merge, pure=shape.pure)
     bought = measure_marginals(counts, ledger, tables, ledger.remaining, _stage(progress, "tables"))
+    return infer(domain, cliques, bought, n, spec.infer, _stage(progress, "fit")), n
+
+
+def tables_to_buy(domain: Domain, cliques: Sequence[Clique], merge: str, *, pure: bool) -> list[tuple[int, ...]]:
+    """Algorithm 2, lines 2 to 5: the axes of each cluster."""
+    clusters = form_clusters(cliques, domain.cardinalities, merge=merge, most_cells=MAX_CELLS, power=2 if pure else 1)
+    tables = [tuple(domain.axis(a) for a in cluster) for cluster in clusters.tables]
+    if sum(map(domain.cells, tables)) > MAX_CELLS:  # merged they would not fit, as they are they do
+        tables = [tuple(domain.axis(a) for a in clique) for clique in cliques]
+    return tables
+
+
+def infer(
+    domain: Domain,
+    cliques: Sequence[Clique],
+    bought: Sequence[MeasuredTable],
+    n: int,
+    how: str,
+    report: Callable[[int, int], None] | None = None,
+) -> JunctionTreeModel | JointModel:
+    """From what was released to the model: all of it is post-processing."""
     tree = CliqueTree.of(cliques, domain.cardinalities)
-    return JunctionTreeModel(domain, tree, [(table.axes, table.measurement) for table in bought], total=float(n)), n
+    tables = [(table.axes, table.measurement) for table in bought]
+    if how == "joint":
+        return fit_cliques(domain, tree, tables, total=float(n), progress=report)
+    return JunctionTreeModel(domain, tree, tables, total=float(n), infer=how)
 
 
 def plan(spec: JTreeSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
@@ -158,7 +202,8 @@ def plan(spec: JTreeSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit
     left = total if unit.n_is_public else total * (1 - TOTAL_FRACTION)
     shape = choose_shape(domain, spec, n=n, pure=budget.is_pure, unit=unit, budget=left)
     room, candidates = _rehearse(domain, spec, shape, rehearsal_generator())
-    priced = price_tables(domain, tables_to_buy(domain, room.cliques), shape.marginals, n=n, budget=budget, unit=unit)
+    tables = tables_to_buy(domain, room.cliques, spec.merge, pure=budget.is_pure)
+    priced = price_tables(domain, tables, shape.marginals, n=n, budget=budget, unit=unit)
     draws = (shape.draws or 0) if budget.is_pure else int(shape.selects)
     return Plan(
         method="jtree",
@@ -172,16 +217,12 @@ def plan(spec: JTreeSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit
         details={
             "links": len(room.edges),
             "cliques": len(room.cliques),
-            "largest_clique_cells": max(domain.cells(axes) for axes in tables_to_buy(domain, room.cliques)),
+            "clusters": len(tables),
+            "largest_cluster_cells": max(map(domain.cells, tables)),
         },
         notes=(*_notes(spec, shape), *priced.notes),
         **priced.facts,
     )
-
-
-def tables_to_buy(domain: Domain, cliques: Sequence[Clique]) -> list[tuple[int, ...]]:
-    """The axes of each."""
-    return [tuple(domain.axis(a) for a in clique) for clique in cliques]
 
 
 def _rehearse(domain: Domain, spec: JTreeSpec, shape: Shape, rng: np.random.Generator) -> tuple[CliqueRoom, int]:
