@@ -304,7 +304,7 @@ def test_the_plan_foretells_the_fit(options: dict[str, Any]) -> None:
     assert planned.details["clusters"] == planned.tables <= planned.details["cliques"]
     if options.get("merge") == "none":
         assert planned.tables == planned.details["cliques"]
-        assert planned.details["largest_cluster_cells"] <= (planned.cell_limit or 0)
+        assert planned.details["largest_cluster_cells"] <= planned.details["largest_useful_clique_cells"]
     if options.get("edges") == "tree":
         assert planned.details["cliques"] == len(cliques_of(model)) == 6
     if options.get("edges") == "tree" and len(generator_of(model).tables) == planned.tables:
