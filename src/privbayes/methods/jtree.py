@@ -26,7 +26,7 @@ Differs from it:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -46,7 +46,7 @@ from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
 from privbayes.structure.clique_room import CliqueRoom
 from privbayes.structure.clusters import MERGES, form_clusters
-from privbayes.structure.dependency import draw_graph, measure_graph, pairs_on_offer
+from privbayes.structure.dependency import draw_graph, measure_graph
 from privbayes.structure.usefulness import cell_limit, expected_noise
 
 __all__ = ["JTreeSpec", "Shape", "choose_shape", "fit", "infer", "plan", "tables_to_buy"]
@@ -124,7 +124,6 @@ class Shape:
 
 def choose_shape(domain: Domain, spec: JTreeSpec, *, n: int, pure: bool, unit: PrivacyUnit, budget: Fraction) -> Shape:
     """The split beta and the number of draws, from the schema, the number of rows and the budget alone."""
-    d = len(domain)
     score = "R" if spec.score == "auto" else spec.score
     if score == "I" and not unit.n_is_public:
         raise UnsupportedError("score I has no finite bound when the number of rows is private (add-remove); use R")
@@ -133,27 +132,26 @@ def choose_shape(domain: Domain, spec: JTreeSpec, *, n: int, pure: bool, unit: P
             f"the columns alone have {sum(domain.cardinalities):,} values, more than the {MAX_CELLS:,} cells that fit "
             "in memory; use fewer bins"
         )
-    pairs = pairs_on_offer(domain.cardinalities)
-    draws: int | None
-    if isinstance(spec.edges, int):
-        draws = min(spec.edges, len(pairs))
-    elif spec.edges == "tree":
-        draws = d - 1
-    else:
-        draws = _default_draws(domain) if pure else None
     sensitivity = table_sensitivity(unit.neighbours).for_rows(unit.rows_per_person)
 
-    def shape(structure: Fraction, draws: int | None) -> Shape:
+    def split(structure: Fraction, draws: int | None) -> Shape:
         left = budget - structure
         noise = expected_noise(pure=pure, sensitivity=sensitivity, tables=1, share=left)
-        return Shape(
-            score=score, draws=draws, structure=structure, marginals=left, n=n, pure=pure, noise=noise,
-        )  # fmt: skip
+        return Shape(score=score, draws=draws, structure=structure, marginals=left, n=n, pure=pure, noise=noise)
 
-    found = shape(budget * Fraction(spec.beta), draws)
-    if draws == 0 or not pairs or not found.room(domain, spec.theta).fitting(pairs):
-        return shape(Fraction(0), 0)
-    return found
+    shape = split(budget * Fraction(spec.beta), None)
+    room = shape.room(domain, spec.theta)
+    if spec.edges == 0 or not room.fitting(room.pairs):
+        return split(Fraction(0), 0)
+    return replace(shape, draws=_draws(spec, room, pure=pure))
+
+
+def _draws(spec: JTreeSpec, room: CliqueRoom, *, pure: bool) -> int | None:
+    if isinstance(spec.edges, int):
+        return min(spec.edges, len(room.pairs))
+    if spec.edges == "tree":
+        return len(room.sizes) - 1
+    return min(DRAWS * len(room.sizes), len(room.pairs)) if pure else None
 
 
 def fit(
@@ -228,17 +226,16 @@ def plan(spec: JTreeSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit
 def _rehearse(domain: Domain, spec: JTreeSpec, shape: Shape, rng: np.random.Generator) -> tuple[CliqueRoom, int]:
     """A graph as a fit could draw it, and how many pairs were on offer on the way."""
     room = shape.room(domain, spec.theta)
-    pairs = pairs_on_offer(domain.cardinalities)
     if not shape.selects:
         return room, 0
     met = 0
-    for _ in range(_default_draws(domain) if shape.draws is None else shape.draws):
-        offered = room.fitting(pairs, joining=spec.edges == "tree")
+    for _ in range(_draws(spec, room, pure=True) or 0):
+        offered = room.fitting(room.pairs, joining=spec.edges == "tree")
         if not offered:
             break
         met += len(offered)
         room.link(offered[int(rng.integers(len(offered)))])
-    return room, met if shape.pure else len(pairs)
+    return room, met if shape.pure else len(room.pairs)
 
 
 def _notes(spec: JTreeSpec, shape: Shape) -> tuple[str, ...]:
@@ -248,10 +245,6 @@ def _notes(spec: JTreeSpec, shape: Shape) -> tuple[str, ...]:
     if shape.draws is None:
         notes.append(f"links are those whose noisy score passes the threshold (phi = {spec.phi:g}): there may be fewer")
     return tuple(notes)
-
-
-def _default_draws(domain: Domain) -> int:
-    return min(DRAWS * len(domain), len(pairs_on_offer(domain.cardinalities)))
 
 
 def _select(

@@ -22,12 +22,19 @@ Pair = tuple[int, int]
 
 class CliqueRoom:
     """A graph that grows link by link. ``limit`` gives the most cells of a clique when there are that many cliques
-    (each takes a part of the budget), ``total_cells`` the most of all cliques together.
+    (each takes a part of the budget; it falls with their number), ``total_cells`` the most of all cliques together.
+    ``pairs`` are all that are worth a thought: more than one value each, and no more cells than a clique may ever have.
     """
 
     def __init__(self, sizes: Sequence[int], limit: Callable[[int], float], total_cells: float) -> None:
         self.sizes = tuple(sizes)
         self._limit, self._total = limit, total_cells
+        most = min(limit(1), total_cells)
+        self.pairs: tuple[Pair, ...] = tuple(
+            (a, b)
+            for a, b in combinations(range(len(sizes)), 2)
+            if min(sizes[a], sizes[b]) > 1 and sizes[a] * sizes[b] <= most
+        )
         self._log_size = np.log(np.asarray(sizes, np.float64))
         d = len(sizes)
         self._linked = np.zeros((d, d), np.bool_)

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from math import sqrt
 
 import numpy as np
@@ -43,7 +42,6 @@ __all__ = [
     "exact_excess",
     "excess_sensitivity",
     "measure_graph",
-    "pairs_on_offer",
 ]
 
 Pair = tuple[int, int]
@@ -59,11 +57,6 @@ def dependency_threshold(score: str, sizes: Pair, phi: float) -> float:
     """
     freedom = min(sizes) - 1
     return freedom * phi**2 / 2 if score == "I" else min(1.0, phi * sqrt(freedom) / 2)
-
-
-def pairs_on_offer(sizes: Sequence[int]) -> list[Pair]:
-    """All pairs of attributes that have something to say: more than one value each."""
-    return [(a, b) for a, b in combinations(range(len(sizes)), 2) if min(sizes[a], sizes[b]) > 1]
 
 
 def excess_sensitivity(score: str, neighbours: Neighbours, *, n: int | None, pairs: int) -> Sensitivity:
@@ -112,7 +105,7 @@ def draw_graph(
     share cut equally over the draws that are left. What is not needed is not spent.
     """
     neighbours = ledger.unit.neighbours
-    pairs = pairs_on_offer(room.sizes)
+    pairs = room.pairs
     excess = dict(
         zip(
             pairs,
@@ -155,7 +148,7 @@ def measure_graph(
     (``draws`` None), that many, or (``tree``) those that join two components, as long as they fit.
     """
     neighbours = ledger.unit.neighbours
-    pairs = pairs_on_offer(room.sizes)
+    pairs = room.pairs
     released = ledger.release_counts(
         exact_excess(counts, pairs, score=score, neighbours=neighbours, phi=phi, n=n),
         excess_sensitivity(score, neighbours, n=_public(counts, ledger), pairs=len(pairs)),

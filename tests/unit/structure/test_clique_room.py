@@ -52,6 +52,12 @@ def test_every_step_offers_just_what_fits(sizes: list[int], seed: int, budget: f
     assert not cells or max(cells) <= budget / len(room.cliques)
 
 
+def test_a_column_of_one_value_has_nothing_to_say_and_a_wide_pair_is_never_counted() -> None:
+    assert CliqueRoom([3, 1, 2, 1], lambda _: 1e9, 1e9).pairs == ((0, 2),)
+    assert CliqueRoom([1, 1], lambda _: 1e9, 1e9).pairs == ()
+    assert CliqueRoom([60_000, 60_000, 2, 3], lambda tables: 1000 / tables, 1e9).pairs == ((2, 3),)
+
+
 def test_columns_that_are_too_large_alone_do_not_stop_the_others() -> None:
     room = CliqueRoom([1000, 2, 2], lambda _: 10.0, 1e9)
     assert room.fitting([(0, 1), (0, 2), (1, 2)]) == [(1, 2)]
