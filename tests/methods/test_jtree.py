@@ -108,6 +108,23 @@ def test_receipts_add_up_to_the_budget_and_never_above(options: dict[str, Any]) 
         assert len(choices) == 1
 
 
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_under_add_remove_nothing_follows_the_private_number_of_rows(delta: float | None) -> None:
+    """One row more, the same number as bought, the same choices: every offer, share and label stays the same."""
+    receipts = []
+    for rows in (200, 201):
+        shift = iter([[1000 - rows]])
+        noise = ScriptedNoise(offsets=lambda size, shift=shift: next(shift, [0] * size), choices=[0] * 100)
+        schema = binary_schema()
+        model = fitted(
+            binary_table(201).slice(0, rows), schema, 1.0, neighbours="add-remove", delta=delta, noise=noise, edges=4
+        )
+        assert model.n_rows == 1000
+        receipts.append([(r.label, r.values, r.cost, r.sensitivity) for r in model.receipts])
+    assert receipts[0] == receipts[1]
+    assert any(label.startswith("choice") for label, *_ in receipts[0])
+
+
 def test_without_noise_a_chain_of_bits_is_found() -> None:
     model = fitted(binary_table(4_000, 6), binary_schema(6), 1.0, edges="tree", noise=ScriptedNoise())
     assert sorted(model.describe()["cliques"]) == [[f"b{i}", f"b{i + 1}"] for i in range(5)]
