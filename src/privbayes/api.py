@@ -141,6 +141,8 @@ class PrivBayes(PrivBayesSpec, Method):
     max_parents: the degree k (binary form) or a cap on parents (general form).
     first: the attribute the network starts from; network: a network to use, so that nothing is spent on structure.
     max_candidates: cap on candidates a round; above it they are thinned without looking at the data.
+    infer: what is made of the tables bought: "paper" (each by itself), "consistent" (brought to agree first) or "joint"
+    (one distribution fitted to all); the latter two are more accurate.
     """
 
     name: ClassVar[str] = "privbayes"

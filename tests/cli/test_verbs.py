@@ -200,6 +200,18 @@ def test_inspect_shows_promise_cost_and_links(run: Run, clinic: Clinic) -> None:
     assert _json(run("inspect", clinic.model, "--json").out)["method"] == "best"
 
 
+def test_infer_chooses_what_is_made_of_the_tables(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    command = ["fit", clinic.table, "-s", clinic.schema, "-e", 2, "--method", "privbayes", "-o", tmp_path / "m"]
+    assert run(*command, "--infer", "joint").code == 0
+    shown = run("inspect", tmp_path / "m")
+    for word in ("Links:", "Fits", "converged", "noisy tables"):
+        assert word in shown.out
+    described = _json(run(*command, "--infer", "consistent", "--json").out)
+    assert described["spec"]["infer"] == "consistent"
+    assert described["kind"] == "bayesian network"
+    run(*command, "--infer", "best").refused(2, "--infer", "consistent")
+
+
 def test_marginal_prints_and_writes_probabilities(run: Run, clinic: Clinic, tmp_path: Path) -> None:
     shown = run("marginal", clinic.model, "sex,smoker")
     assert shown.code == 0

@@ -197,6 +197,12 @@ MaxCandidates = Annotated[
         "--max-candidates", metavar="N", min=1, help="At most so many links compared; thinned without reading rows."
     ),
 ]
+Infer = Annotated[
+    Literal["paper", "consistent", "joint"] | None,
+    _expert(
+        "--infer", help="What is made of the noisy tables: paper (as they are), consistent, or joint (one fit to all)."
+    ),
+]
 Effort = Annotated[
     Literal["quick", "normal", "thorough"] | None,
     _expert("--effort", help="How much time method best may spend for accuracy; normal if not given."),

@@ -87,6 +87,12 @@ class BayesianNetwork:
             placed.add(ready.child)
         return BayesianNetwork(tuple(ordered))
 
+    @staticmethod
+    def from_plain(domain: Domain, links: Mapping[str, Sequence[Sequence[str | int]]]) -> BayesianNetwork:
+        """From what `to_names` gave, as a model file holds it."""
+        named = {str(child): [(str(name), int(level)) for name, level in parents] for child, parents in links.items()}
+        return BayesianNetwork.of_names(domain, named)
+
     def to_names(self, domain: Domain) -> dict[str, list[list[str | int]]]:
         """Child name to [parent name, level] pairs, in the order of the network."""
         return {

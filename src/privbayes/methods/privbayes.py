@@ -5,7 +5,8 @@ Follows the paper: the binary form (every attribute has two values) is algorithm
 maximal generalised parent sets. Differs from it: scores are integers with proved bounds (R by 6(n-1) or 4(n-1) in
 units of 2n^2 R instead of 3/n + 2/n^2), draws are permute-and-flip under pure epsilon, noise is exact and on integer
 counts, a parent value without mass takes the child's overall distribution, and with nothing to select the whole
-budget goes to the tables. Under ``add-remove`` the number of rows is bought first.
+budget goes to the tables. Under ``add-remove`` the number of rows is bought first. Beyond the paper, ``infer`` may ask
+for tables that agree with each other before conditionals are taken, or for one fit to all of them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from privbayes.core.network import BayesianNetwork
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import BudgetError, UnsupportedError
 from privbayes.measure.marginals import MeasuredTable, measure_marginals, measure_total, table_sensitivity
+from privbayes.methods.network_fit import fit_jointly
 from privbayes.methods.plan import Plan
 from privbayes.model.bayes_net import BayesNetModel
+from privbayes.model.joint import JointModel
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.noise import public_generator
@@ -31,17 +34,21 @@ from privbayes.structure.candidates import FixedDegree, MaximalParentSets, Paren
 from privbayes.structure.greedy import grow_network
 from privbayes.structure.usefulness import cell_limit, expected_noise, largest_degree
 
-__all__ = ["PrivBayesSpec", "Shape", "choose_shape", "fit", "plan", "tables_to_buy"]
+__all__ = ["INFERENCES", "PrivBayesSpec", "Shape", "choose_shape", "fit", "plan", "tables_to_buy"]
 
 TOTAL_FRACTION = Fraction(1, 50)  # of the budget, for the number of rows under add-remove
 MAX_CELLS = 50_000_000  # of all tables bought; 8 bytes each, several times that while the noise is drawn
+
+INFERENCES = ("paper", "consistent", "joint")
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBayesSpec:
-    """Every knob of PrivBayes. ``beta`` is the share for structure, ``theta`` the usefulness a table must have."""
+    """Every knob of PrivBayes. ``beta`` is the share for structure, ``theta`` the usefulness a table must have;
+    ``infer`` says what is made of the tables bought, and costs nothing.
+    """
 
     score: str = "auto"
     encoding: str = "hierarchical"
@@ -51,6 +58,7 @@ class PrivBayesSpec:
     first: str | None = None
     network: Mapping[str, Sequence[str | tuple[str, int]]] | None = None
     max_candidates: int | None = None
+    infer: str = "paper"
 
     def __post_init__(self) -> None:
         if self.score not in ("auto", "I", "F", "R"):
@@ -67,6 +75,8 @@ class PrivBayesSpec:
             raise UnsupportedError(f"max_parents must be 0 or more, not {self.max_parents}")
         if self.max_candidates is not None and self.max_candidates < 1:
             raise UnsupportedError(f"max_candidates must be 1 or more, not {self.max_candidates}")
+        if self.infer not in INFERENCES:
+            raise UnsupportedError(f"infer must be one of {', '.join(INFERENCES)}, not {self.infer!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +163,7 @@ def fit(
     counts: CountingBackend,
     ledger: Ledger,
     progress: Progress | None = None,
-) -> tuple[BayesNetModel, int]:
+) -> tuple[BayesNetModel | JointModel, int]:
     """Select, buy, infer. Also returns the number of rows: public, or as bought."""
     domain = counts.domain
     n = measure_total(counts, ledger, ledger.total * TOTAL_FRACTION)
@@ -162,7 +172,9 @@ def fit(
     tables = tables_to_buy(domain, network, shape)
     _refuse_too_large(sum(domain.cells(axes) for axes in tables))
     bought = measure_marginals(counts, ledger, tables, ledger.remaining, _stage(progress, "tables"))  # BUY
-    return infer(domain, network, bought), n  # free from here on
+    return infer(
+        domain, network, bought, how=spec.infer, total=n, report=_stage(progress, "fit")
+    ), n  # free from here on
 
 
 def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit: PrivacyUnit) -> Plan:
@@ -172,9 +184,20 @@ def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, 
     return rehearse(spec, domain, n=n, budget=budget, unit=unit)
 
 
-def infer(domain: Domain, network: BayesianNetwork, bought: Sequence[MeasuredTable]) -> BayesNetModel:
-    """INFER: conditionals from the noisy tables."""
-    return BayesNetModel(domain, network, [(table.axes, table.measurement) for table in bought])
+def infer(
+    domain: Domain,
+    network: BayesianNetwork,
+    bought: Sequence[MeasuredTable],
+    *,
+    how: str = "paper",
+    total: int = 1,
+    report: Callable[[int, int], None] | None = None,
+) -> BayesNetModel | JointModel:
+    """INFER: conditionals from the noisy tables, as they are or once they agree on ``total`` rows; or a fit to all."""
+    tables = [(table.axes, table.measurement) for table in bought]
+    if how == "joint" and tables:
+        return fit_jointly(domain, network, tables, total=float(total), progress=report)
+    return BayesNetModel(domain, network, tables, total=float(total) if how == "consistent" and tables else None)
 
 
 def tables_to_buy(domain: Domain, network: BayesianNetwork, shape: Shape) -> list[tuple[int, ...]]:

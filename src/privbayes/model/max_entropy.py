@@ -9,8 +9,9 @@ the Wiener ridge v / (E delta^2), E being its expected count; used is the geomet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import inf, prod
 from typing import Any
 
@@ -136,26 +137,33 @@ def fit_tree(
 def _lay_out(
     engine: Propagation, columns: Sequence[Table], total: float, observations: Sequence[Observation]
 ) -> _Layout:
-    wanted = list(dict.fromkeys(frozenset(one.attributes) for one in observations))
-    slots = engine.slots([sorted(members) for members in wanted])
+    slots = engine.slots([sorted(members) for members in _maximal([frozenset(o.attributes) for o in observations])])
+    holders = _holders(slots)
     sizes = [prod(one.table.shape) for one in observations]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    lengths = np.zeros((len(observations), 3), np.int64)
+    lengths = np.zeros((len(observations), max((one.table.ndim for one in observations), default=1)), np.int64)
     source, target, observed, ridge, curvature = [], [], [], [], []
     for o, one in enumerate(observations):
-        slot = slots.attributes[slots.place[frozenset(one.attributes)]]
-        order = [one.attributes.index(a) for a in slot]
+        place = holders[frozenset(one.attributes)]
+        slot = slots.attributes[place]
+        own = [a for a in slot if a in one.attributes]
+        order = [one.attributes.index(a) for a in own]
         table = np.transpose(one.table, order)
         if one.centred:
-            lengths[o] = (*table.shape, *([1] * (3 - table.ndim)))
-        groups = [one.groups[i] if one.groups else np.arange(engine.sizes[a]) for i, a in zip(order, slot, strict=True)]
+            lengths[o] = (*table.shape, *([1] * (lengths.shape[1] - table.ndim)))
+        groups = dict(zip(one.attributes, one.groups or map(np.arange, one.table.shape), strict=True))
+        lengths_of = dict(zip(own, table.shape, strict=True))
         cells = np.zeros(1, np.int64)
         counts = np.array([float(total)])
-        for attribute, group, length in zip(slot, groups, table.shape, strict=True):
+        for attribute in slot:
+            if attribute not in groups:  # the same for each of its values
+                cells = np.repeat(cells, engine.sizes[attribute])
+                continue
+            group, length = groups[attribute], lengths_of[attribute]
             cells = (cells[:, None] * length + group).ravel()
             counts = np.multiply.outer(counts, np.bincount(group, columns[attribute], length)).ravel()
         source.append(start[o] + cells)
-        target.append(slots.start[slots.place[frozenset(one.attributes)]] + np.arange(len(cells)))
+        target.append(slots.start[place] + np.arange(len(cells)))
         observed.append(table.ravel())
         ridge.append(_ridge(one, counts))
         seen = table.ravel() + (counts if one.centred else 0.0)
@@ -170,6 +178,29 @@ def _lay_out(
         curvature=_joined(curvature),
         slots=slots,
     )
+
+
+def _maximal(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """The sets that no other one contains: what is said of a small one is added to the table of a large one."""
+    found: list[frozenset[int]] = []
+    inside: set[frozenset[int]] = set()
+    for members in sorted(dict.fromkeys(sets), key=len, reverse=True):
+        if members not in inside:
+            found.append(members)
+            inside.update(_subsets(members))
+    return found
+
+
+def _holders(slots: Slots) -> dict[frozenset[int], int]:
+    """For every set of attributes inside a slot, the slot of fewest cells that holds it."""
+    found: dict[frozenset[int], int] = {}
+    for s in sorted(range(len(slots.attributes)), key=lambda s: -(slots.start[s + 1] - slots.start[s])):
+        found.update(dict.fromkeys(_subsets(frozenset(slots.attributes[s])), s))
+    return found
+
+
+def _subsets(members: frozenset[int]) -> Iterator[frozenset[int]]:
+    return (frozenset(kept) for k in range(1, len(members) + 1) for kept in combinations(sorted(members), k))
 
 
 def _ridge(one: Observation, expected: Table) -> Table:

@@ -12,37 +12,29 @@ __all__ = ["centre", "gather", "misfit", "spread"]
 
 @njit(nogil=True, cache=True)
 def centre(values: NDArray[Any], start: NDArray[Any], lengths: NDArray[Any]) -> None:
-    """In place: take the mean along every axis off the observations with ``lengths[o, 0] > 0`` (up to three axes)."""
+    """In place: take the mean along every axis off the observations with ``lengths[o, 0] > 0``."""
     for o in range(lengths.shape[0]):
-        n1, n2, n3 = lengths[o]
-        base = start[o]
-        if n1 > 1:
-            for j in range(n2 * n3):
-                total = 0.0
-                for i in range(n1):
-                    total += values[base + i * n2 * n3 + j]
-                total /= n1
-                for i in range(n1):
-                    values[base + i * n2 * n3 + j] -= total
-        if n1 > 0 and n2 > 1:
-            for i in range(n1):
-                for k in range(n3):
-                    at = base + i * n2 * n3 + k
+        cells = 1
+        for axis in range(lengths.shape[1]):
+            cells *= lengths[o, axis]
+        inner = cells
+        for axis in range(lengths.shape[1]):
+            n = lengths[o, axis]
+            if n == 0:
+                break
+            outer = cells // inner
+            inner //= n
+            if n == 1:
+                continue
+            for i in range(outer):
+                for k in range(inner):
+                    at = start[o] + i * n * inner + k
                     total = 0.0
-                    for j in range(n2):
-                        total += values[at + j * n3]
-                    total /= n2
-                    for j in range(n2):
-                        values[at + j * n3] -= total
-        if n1 > 0 and n3 > 1:
-            for i in range(n1 * n2):
-                at = base + i * n3
-                total = 0.0
-                for k in range(n3):
-                    total += values[at + k]
-                total /= n3
-                for k in range(n3):
-                    values[at + k] -= total
+                    for j in range(n):
+                        total += values[at + j * inner]
+                    total /= n
+                    for j in range(n):
+                        values[at + j * inner] -= total
 
 
 @njit(nogil=True, cache=True)

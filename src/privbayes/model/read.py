@@ -44,8 +44,7 @@ def generator_of(
         return JunctionTreeModel.rebuilt(domain, structure, tables)
     if structure["kind"] != "bayesian network":
         raise ValueError("unknown kind of model")
-    named = {
-        str(child): [(str(name), int(level)) for name, level in parents]
-        for child, parents in structure["network"].items()
-    }
-    return BayesNetModel(domain, BayesianNetwork.of_names(domain, named), tables)
+    network = BayesianNetwork.from_plain(domain, structure["network"])
+    if "total" in structure:
+        return BayesNetModel(domain, network, tables, total=float(structure["total"]))
+    return BayesNetModel(domain, network, tables)

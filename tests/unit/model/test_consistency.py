@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from privbayes.core.clique_tree import CliqueTree, triangulate
 from privbayes.core.domain import Attribute, Domain
-from privbayes.errors import UnsupportedError
 from privbayes.model import consistency
 from privbayes.model.consistency import (
     NoisyTable,
@@ -209,14 +208,23 @@ def test_a_threshold_keeps_the_large_counts_that_make_up_the_total() -> None:
     np.testing.assert_allclose(above_threshold(values, 100.0), np.array([50, 30, 15, 0, 0, 0]) * 100 / 95)
 
 
-def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clique_that_no_table_holds_is_refused() -> None:
     tree = CliqueTree(((0, 1), (2,)), (-1, 0))
     with pytest.raises(ValueError, match="inside a table"):
         consistent_cliques(DOMAIN, tree, noisy([(DOMAIN.axis(0), DOMAIN.axis(1))], 0), total=1.0)
-    monkeypatch.setattr(consistency, "MAX_VIEWS", 3)
+
+
+def test_with_too_many_meets_tables_agree_in_part_and_a_tree_exactly_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(consistency, "MAX_VIEWS", 2)
     tables = [tuple(DOMAIN.axis(a) for a in trio) for trio in itertools.combinations(range(4), 3)]
-    with pytest.raises(UnsupportedError, match="more than 3 different intersections"):
-        consistent(DOMAIN, noisy(tables, 0))
+    assert largest_disagreement(tables, consistent(DOMAIN, noisy(tables, 0), total=50.0)) > 1e-3
+    assert all(t.sum() == pytest.approx(50.0) for t in consistent(DOMAIN, noisy(tables, 0), total=50.0))
+    tree = CliqueTree(((0, 1, 2), (0, 1, 3), (4,)), (-1, 0, 1))
+    made = consistent_cliques(DOMAIN, tree, noisy([*tables, (DOMAIN.axis(4),)], 0), total=50.0)
+    flat = [tuple(DOMAIN.axis(a) for a in clique) for clique in tree.cliques]
+    assert largest_disagreement(flat, made) < 1e-9
 
 
 def test_no_tables_agree_with_each_other() -> None:
