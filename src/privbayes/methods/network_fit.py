@@ -84,8 +84,7 @@ def _trees(domain: Domain, worth: dict[tuple[int, int], float]) -> list[CliqueTr
 def _expected(columns: Columns, one: Observation) -> NDArray[np.float64]:
     """The counts of an observation's cells if its columns were independent, flat."""
     counts = np.array([columns.total])
-    groups = one.groups or [np.arange(size) for size in one.table.shape]
-    for attribute, group, size in zip(one.attributes, groups, one.table.shape, strict=True):
-        share = np.bincount(group, columns.shares[attribute], size)
+    for i, attribute in enumerate(one.attributes):
+        share = np.bincount(one.values(i), columns.shares[attribute], one.table.shape[i])
         counts = np.multiply.outer(counts, share).ravel()
     return counts

@@ -48,6 +48,8 @@ def minimise(
 
     point = start.copy()
     value, slope = function(point)
+    if not isfinite(value):
+        raise ValueError("the descent must start where the function has a value")
     used, stored, converged = 1, 0, False
     steps, turns = np.zeros((_MEMORY, len(point))), np.zeros((_MEMORY, len(point)))
     curvature = np.ones(_MEMORY)
@@ -76,12 +78,17 @@ def minimise(
                 break
             length = 2.0 * length if high == inf else 0.5 * (low + high)
         else:
+            if stored:  # perhaps the memory is to blame: try straight down
+                stored = 0
+                continue
             converged = True  # no step is left that rounding would not swallow
             break
-        slot = stored % _MEMORY
-        steps[slot], turns[slot] = trial - point, new_slope - slope
-        curvature[slot] = dot(steps[slot], turns[slot])
-        stored += curvature[slot] > 0.0
+        step, turn = trial - point, new_slope - slope
+        bend = dot(step, turn)
+        if bend > 0.0:  # otherwise it would spoil what is remembered
+            slot = stored % _MEMORY
+            steps[slot], turns[slot], curvature[slot] = step, turn, bend
+            stored += 1
         gained = value - new_value
         point, value, slope = trial, new_value, new_slope
         if report is not None:

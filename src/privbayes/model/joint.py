@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,8 @@ class JointModel:
         self.network = network
         self.weights = tuple(weights) if weights is not None else (1.0,) * len(domain)
         sizes = domain.cardinalities
+        if any({a for clique in fit.tree.cliques for a in clique} != set(range(len(sizes))) for fit in self.fits):
+            raise ValueError("the cliques of every tree must cover every attribute")
         self._engines = tuple(Propagation(fit.tree, sizes, max_cells=MAX_CELLS) for fit in self.fits)
         self._slots = tuple(engine.slots(fit.slots) for engine, fit in zip(self._engines, self.fits, strict=True))
         if any(slots.cells != len(fit.potentials) for slots, fit in zip(self._slots, self.fits, strict=True)):
@@ -219,7 +221,8 @@ class JointModel:
 
     @cached_property
     def _clique_tables(self) -> list[NDArray[np.float64]]:
-        self._engines[0].infer(self._log_weight(0))
+        if self._engines[0].infer(self._log_weight(0)) == -inf:
+            raise UnsupportedError("the potentials of this model leave no cell any weight; fit it again")
         return self._engines[0].clique_tables()
 
     @cached_property

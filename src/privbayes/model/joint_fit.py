@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.parallel import available_cores
 from privbayes.model.columns import Columns
+from privbayes.model.factor import MAX_CELLS
 from privbayes.model.max_entropy import PASSES, TreeFit, fit_tree
 from privbayes.model.observations import Observation
 from privbayes.model.propagation import Propagation
@@ -28,7 +29,7 @@ def fit_trees(
     done = [0] * len(trees)
 
     def work(t: int) -> TreeFit:
-        engine = Propagation(trees[t], sizes)
+        engine = Propagation(trees[t], sizes, max_cells=MAX_CELLS)
         inside = [one for one in observations if engine.home(one.attributes) is not None]
 
         def report(at: int, _: int) -> None:

@@ -77,6 +77,14 @@ class _Layout:
     curvature: Table
     slots: Slots = field(repr=False)
 
+    def parameters(self, point: Table) -> Table:
+        """The potentials at a point of the descent: of centred observations, centred."""
+        from privbayes.model.max_entropy_kernels import centre
+
+        theta: Table = point / np.sqrt(self.curvature)
+        centre(theta, self.start, self.lengths)
+        return theta
+
 
 def fit_tree(
     engine: Propagation,
@@ -88,23 +96,48 @@ def fit_tree(
     progress: Callable[[int, int], None] | None = None,
 ) -> TreeFit:
     """The fit to observations that lie inside the tree's cliques. The same inputs give the same fit."""
-    from privbayes.model.max_entropy_kernels import centre, gather, misfit, spread
+    from privbayes.model.max_entropy_kernels import spread
 
+    if (
+        not 0.0 < total < inf
+        or [len(q) for q in columns] != list(engine.sizes)
+        or not all(np.all(q > 0) for q in columns)
+    ):
+        raise ValueError("a fit needs a positive total, and a positive share for every value of every column")
     layout = _lay_out(engine, columns, total, observations)
     ones = engine.slots([(a,) for a in range(len(columns))])
     logs = np.log(np.concatenate([columns[slot[0]] for slot in ones.attributes]))
-    base = engine.log_weights(ones, logs)
+    found = minimise(
+        _objective(engine, engine.log_weights(ones, logs), total, layout),
+        np.zeros(len(layout.observed)),
+        passes=passes,
+        slope_tolerance=_SLOPE,
+        value_tolerance=_VALUE,
+        report=None if progress is None else (lambda used: progress(min(used, passes), passes)),
+    )
+    potentials = np.zeros(layout.slots.cells)
+    spread(layout.parameters(found.point), layout.source, layout.target, potentials)
+    largest = float(np.abs(found.slope).max(initial=0.0))
+    return TreeFit(
+        tree=engine.tree,
+        slots=(*ones.attributes, *layout.slots.attributes),
+        potentials=np.concatenate([logs, potentials]),
+        report=FitReport(passes=found.passes, slope=largest, converged=found.converged, cells=engine.cells),
+    )
+
+
+def _objective(
+    engine: Propagation, base: Table, total: float, layout: _Layout
+) -> Callable[[Table], tuple[float, Table]]:
+    """What is minimised, with its slope, as a function of the potentials in units of their curvature."""
+    from privbayes.model.max_entropy_kernels import centre, gather, misfit, spread
+
     scale = np.sqrt(layout.curvature)
     potentials = np.zeros(layout.slots.cells)
     predicted = np.zeros(len(scale))
 
-    def parameters(point: Table) -> Table:
-        theta = point / scale
-        centre(theta, layout.start, layout.lengths)
-        return theta
-
     def objective(point: Table) -> tuple[float, Table]:
-        theta = parameters(point)
+        theta = layout.parameters(point)
         spread(theta, layout.source, layout.target, potentials)
         log_z = engine.infer(base + engine.log_weights(layout.slots, potentials))
         if not np.isfinite(log_z):
@@ -116,22 +149,7 @@ def fit_tree(
         slope /= scale
         return float(value), slope
 
-    found = minimise(
-        objective,
-        np.zeros(len(scale)),
-        passes=passes,
-        slope_tolerance=_SLOPE,
-        value_tolerance=_VALUE,
-        report=None if progress is None else (lambda used: progress(min(used, passes), passes)),
-    )
-    spread(parameters(found.point), layout.source, layout.target, potentials)
-    largest = float(np.abs(found.slope).max(initial=0.0))
-    return TreeFit(
-        tree=engine.tree,
-        slots=(*ones.attributes, *layout.slots.attributes),
-        potentials=np.concatenate([logs, potentials]),
-        report=FitReport(passes=found.passes, slope=largest, converged=found.converged, cells=engine.cells),
-    )
+    return objective
 
 
 def _lay_out(
@@ -150,8 +168,10 @@ def _lay_out(
         order = [one.attributes.index(a) for a in own]
         table = np.transpose(one.table, order)
         if one.centred:
-            lengths[o] = (*table.shape, *([1] * (lengths.shape[1] - table.ndim)))
-        groups = dict(zip(one.attributes, one.groups or map(np.arange, one.table.shape), strict=True))
+            lengths[o, : table.ndim] = table.shape
+        groups = {attribute: one.values(i) for i, attribute in enumerate(one.attributes)}
+        if any(len(group) != engine.sizes[attribute] for attribute, group in groups.items()):
+            raise ValueError("an observation does not match the values of its attributes")
         lengths_of = dict(zip(own, table.shape, strict=True))
         cells = np.zeros(1, np.int64)
         counts = np.array([float(total)])

@@ -12,11 +12,13 @@ __all__ = ["centre", "gather", "misfit", "spread"]
 
 @njit(nogil=True, cache=True)
 def centre(values: NDArray[Any], start: NDArray[Any], lengths: NDArray[Any]) -> None:
-    """In place: take the mean along every axis off the observations with ``lengths[o, 0] > 0``."""
+    """In place: take the mean along every axis off the observations with ``lengths[o, 0] > 0``. Trailing
+    lengths of 0 stand for no axis; an axis of one value leaves nothing.
+    """
     for o in range(lengths.shape[0]):
         cells = 1
         for axis in range(lengths.shape[1]):
-            cells *= lengths[o, axis]
+            cells *= max(lengths[o, axis], 1)
         inner = cells
         for axis in range(lengths.shape[1]):
             n = lengths[o, axis]
@@ -24,8 +26,6 @@ def centre(values: NDArray[Any], start: NDArray[Any], lengths: NDArray[Any]) -> 
                 break
             outer = cells // inner
             inner //= n
-            if n == 1:
-                continue
             for i in range(outer):
                 for k in range(inner):
                     at = start[o] + i * n * inner + k

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,6 +43,18 @@ class Observation:
     strength: float = 0.1
     centred: bool = True
     groups: tuple[NDArray[np.int64], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.attributes)) != self.table.ndim or not self.attributes:
+            raise ValueError("an observation has one axis for each of its attributes")
+        if not (0.0 < self.variance < inf and 0.0 < self.strength < inf and np.all(np.isfinite(self.table))):
+            raise ValueError("an observation is made of finite numbers, and its noise has a variance")
+        if self.groups is not None and tuple(int(group.max()) + 1 for group in self.groups) != self.table.shape:
+            raise ValueError("the groups of an observation do not match its table")
+
+    def values(self, axis: int) -> NDArray[np.int64]:
+        """For every value of an attribute, where it is on its axis of the table."""
+        return np.arange(self.table.shape[axis]) if self.groups is None else self.groups[axis]
 
 
 def observed(

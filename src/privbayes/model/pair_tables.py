@@ -58,7 +58,7 @@ def correct(pairs: Pairs, flat: Table, total: float, observations: Iterable[Obse
         if a > b:
             table = table.T
         rows, columns = table.sum(axis=1), table.sum(axis=0)
-        groups = one.groups or tuple(np.arange(size) for size in table.shape)
+        groups = one.values(0), one.values(1)
         seen = np.zeros(one.table.shape)
         np.add.at(seen, np.ix_(*groups), total * table)
         expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / total

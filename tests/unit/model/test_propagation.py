@@ -107,3 +107,59 @@ def test_tables_outside_a_clique_and_cliques_over_the_limit_are_refused() -> Non
         Propagation(tree, SIZES).slots([(0, 2)])
     with pytest.raises(UnsupportedError, match="54 cells, over the limit of 50"):
         Propagation(tree, SIZES, max_cells=50)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cliques"),
+    [
+        ((3, 2, 4, 2), [(0, 1), (1, 2), (2, 3)]),  # a chain
+        ((3, 2, 2, 2), [(0, 1), (0, 2), (0, 3)]),  # a star
+        ((2, 3, 2, 2), [(0, 1, 3), (1, 2, 3)]),  # a cycle, triangulated
+        ((2, 3, 2, 3), [(0, 1), (2, 3)]),  # two components
+        ((5,), [(0,)]),  # a single attribute
+        ((1,), [(0,)]),
+        ((1, 3, 1, 2), [(0, 1), (1, 2, 3)]),  # values of one
+        ((2, 2, 2), [(0, 1, 2)]),  # one clique
+    ],
+)
+@pytest.mark.parametrize("spread", [1.0, 200.0])
+def test_every_awkward_tree(sizes: tuple[int, ...], cliques: list[tuple[int, ...]], spread: float) -> None:
+    """Also with log weights so far apart that their exponentials are nothing or everything."""
+    tree = CliqueTree.of(cliques, sizes)
+    engine, other = Propagation(tree, sizes), Propagation(tree, sizes)
+    slots = engine.slots(subsets(tree))
+    potentials = np.random.default_rng(8).normal(0, spread, slots.cells)
+    logs = np.zeros(sizes)
+    for s, members in enumerate(slots.attributes):
+        table = np.transpose(slots.table(potentials, s), np.argsort(members))
+        logs += np.expand_dims(table, tuple(a for a in range(len(sizes)) if a not in members))
+    share = np.exp(logs - logs.max())
+    weights = engine.log_weights(slots, potentials)
+    assert engine.infer(weights) == pytest.approx(logs.max() + log(share.sum()), rel=1e-9)
+    found = engine.marginals(slots)
+    for members in subsets(tree):
+        expected = share.sum(axis=tuple(a for a in range(len(sizes)) if a not in members)) / share.sum()
+        np.testing.assert_allclose(slots.over(found, members), expected, atol=1e-9)
+    other.infer(-weights)  # what an engine did before leaves no trace
+    other.infer(weights)
+    assert np.array_equal(other.marginals(slots), found)
+
+
+def test_no_weight_at_all_is_told() -> None:
+    tree = CliqueTree.of([(0, 1), (1, 2), (3,), (4,), (5,)], SIZES)
+    engine = Propagation(tree, SIZES)
+    slots = engine.slots([(0, 1), (1, 2)])
+    potentials = np.zeros(slots.cells)
+    slots.over(potentials, (0, 1))[:, 0] = -np.inf
+    slots.over(potentials, (1, 2))[1] = -np.inf
+    assert engine.infer(engine.log_weights(slots, potentials)) == -np.inf
+    potentials[:] = -np.inf
+    assert engine.infer(engine.log_weights(slots, potentials)) == -np.inf
+
+
+@pytest.mark.parametrize("members", [(), (0, 9), (7,)])
+def test_what_is_no_set_of_attributes_of_a_clique_is_refused(members: tuple[int, ...]) -> None:
+    engine = Propagation(CliqueTree.of([(0, 1), (2, 3, 4, 5)], SIZES), SIZES)
+    assert engine.home(members) is None
+    with pytest.raises(ValueError, match="inside a clique"):
+        engine.slots([members])
