@@ -57,6 +57,7 @@ __all__ = [
 
 Progress = Callable[[str, int, int], None]
 
+MAX_SAMPLED_ROWS = 10**12
 BATCH_ROWS = 262_144  # fixed: the same seed gives the same rows however they are asked for
 
 
@@ -399,6 +400,8 @@ class Model:
         rows = self.n_rows if n is None else n
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
             raise UnsupportedError(f"the number of rows must be a whole number of 0 or more, not {rows!r}")
+        if rows > MAX_SAMPLED_ROWS:
+            raise UnsupportedError(f"{rows:,} rows are more than any disk holds; ask for {MAX_SAMPLED_ROWS:,} at most")
         return synthetic_tables(
             self._codec,
             self._generator,

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 def number(value: float) -> str:
     """A number as a person reads it: whole ones with commas, others to three figures."""
-    if value == int(value) and abs(value) < 1e15:
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 

@@ -12,7 +12,7 @@ import typer
 
 from privbayes.cli.console import heading, number, progress, show_json, show_pairs, show_table
 from privbayes.cli.inspect import show_spending
-from privbayes.cli.options import Json, check_positive
+from privbayes.cli.options import Json, at_least, positive
 
 if TYPE_CHECKING:
     from privbayes.report.fidelity import Fidelity
@@ -24,13 +24,18 @@ _BAR = 30
 
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")] = "demo",
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many patients to make up.")] = 50_000,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", parser=at_least(1), help="How many patients to make up.")
+    ] = 50_000,
     epsilon: Annotated[
         float,
-        typer.Option("--epsilon", "-e", metavar="NUMBER", callback=check_positive, help="The privacy budget to spend."),
+        typer.Option("--epsilon", "-e", metavar="NUMBER", parser=positive, help="The privacy budget to spend."),
     ] = 1.0,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Makes up other patients. The fit is never seeded.")
+        int,
+        typer.Option(
+            "--seed", metavar="N", parser=at_least(0), help="Makes up other patients. The fit is never seeded."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:

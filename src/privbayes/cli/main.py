@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -85,4 +87,9 @@ def run() -> NoReturn:
     """The entry point of the installed program."""
     # A polite kill unwinds like an interrupt, so that no temporary file is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    sys.exit(main())
+    code = main()
+    # Leave without tearing libraries down: their idle threads can abort a process that has done all it should.
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

@@ -28,6 +28,7 @@ from privbayes.cli.options import (
     Score,
     Theta,
     UsedSchema,
+    at_least,
     check_method,
     given,
     read_edges,
@@ -40,7 +41,10 @@ __all__ = ["plan"]
 def plan(
     schema: UsedSchema,
     rows: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="How many rows the table has.", show_default=False)
+        int,
+        typer.Option(
+            "--rows", metavar="N", parser=at_least(1), help="How many rows the table has.", show_default=False
+        ),
     ],
     epsilon: Epsilon,
     delta: Delta = None,

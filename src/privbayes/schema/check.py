@@ -40,6 +40,8 @@ def check_schema(source: Any, schema: Schema) -> tuple[Problem, ...]:
                 column_codes(column, table.column(name))
             except SchemaError as error:
                 problems.append(Problem(column=name, rule=str(error)))
+    if present.isdisjoint(schema.columns):  # what stands for names may be somebody's cells
+        return tuple(problems)
     rule = "the schema does not list this column; add it to the schema or drop it from the table"
     problems.extend(Problem(column=name, rule=rule) for name in table.columns if name not in schema.columns)
     return tuple(problems)

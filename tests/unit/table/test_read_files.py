@@ -74,7 +74,7 @@ def test_parquet_and_arrow_keep_their_types(tmp_path: Path) -> None:
 def test_only_the_columns_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b,c\n1,2,3\n")
     assert read_table(path, columns=["c", "a"]).columns == ("c", "a")
-    with pytest.raises(TableError, match="lacks the columns 'd'"):
+    with pytest.raises(TableError, match="lacks the column 'd'"):
         read_table(path, columns=["d"])
     with pytest.raises(TableError, match="twice: 'a'"):
         read_table(path, columns=["a", "a"])
@@ -86,7 +86,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "only blank lines": ("t.csv", b"\n\n", "is empty"),
     "header only": ("t.csv", b"a,b\n", "header but no rows"),
     "header only, no line end": ("t.csv", b"a,b", "header but no rows"),
-    "repeated column": ("t.csv", f"a,b,a\n{S},1,2\n".encode(), "more than one column is named 'a'"),
+    "repeated column": ("t.csv", f"a,b,a\n{S},1,2\n".encode(), "columns 1 and 3 have the same name"),
     "nameless column": ("t.csv", f",a\n0,{S}\n".encode(), "has no name"),
     "short row": ("t.csv", f"a,b\n{S},1\n{S}\n".encode(), "do not have the 2 cells"),
     "long row": ("t.csv", f"a,b\n{S},1\n{S},2,3\n".encode(), "do not have the 2 cells"),
@@ -151,7 +151,7 @@ def test_files_without_rows_or_with_repeated_names(tmp_path: Path) -> None:
         read_table(tmp_path / "t.parquet")
     with pa.ipc.new_file(str(tmp_path / "t.arrow"), pa.schema([("a", pa.int64()), ("a", pa.int64())])) as writer:
         writer.write_batch(pa.record_batch([pa.array([1]), pa.array([2])], names=["a", "a"]))
-    with pytest.raises(TableError, match="more than one column is named 'a'"):
+    with pytest.raises(TableError, match=r"columns 1 and \d have the same name"):
         read_table(tmp_path / "t.arrow")
 
 
