@@ -475,6 +475,7 @@ class Model:
     @staticmethod
     def _from_record(record: ModelRecord, name: str) -> Model:
         from privbayes.encoding.codec import Codec
+        from privbayes.encoding.types import check_types
         from privbayes.errors import ModelFileError, PrivBayesError
         from privbayes.model.read import generator_of
 
@@ -484,8 +485,8 @@ class Model:
             generator = generator_of(codec.domain, record.structure, record.tables, record.parameters)
             if sorted(record.output["columns"]) != sorted(schema.columns) or not isinstance(record.output["kind"], str):
                 raise ValueError("output")
-            output = {**record.output, "types": dict(record.output["types"])}
-        except (PrivBayesError, ValueError, KeyError, TypeError, IndexError):
+            output = {**record.output, "types": check_types(schema, record.output["types"])}
+        except (PrivBayesError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
             raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
         return Model(
             method=record.method,

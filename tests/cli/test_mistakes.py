@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -214,7 +215,7 @@ def test_a_full_disk_is_said_plainly(run: Run, clinic: Clinic, tmp_path: Path) -
     run("sample", clinic.model, "-o", tmp_path / "full.csv").refused(1, "full.csv", "No space left")
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupt_while_writing_leaves_no_file(
     clinic: Clinic, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
@@ -248,6 +249,15 @@ def test_a_reader_that_goes_away_is_no_drama(clinic: Clinic) -> None:
         said = process.stderr.read()
         assert process.wait(timeout=60) == 1
     assert said == b""
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 0), ("2>&-", 0)])
+def test_closed_streams_are_no_drama(clinic: Clinic, closed: str, code: int) -> None:
+    program = f"{shlex.quote(sys.executable)} -c 'from privbayes.cli.main import run; run()'"
+    command = f"{program} inspect {shlex.quote(str(clinic.model))} {closed}"
+    env = {**os.environ, "PYTHONPATH": str(Path(api.__file__).parents[1])}
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, env=env)
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 def test_exit_codes_of_a_real_process(clinic: Clinic, tmp_path: Path) -> None:

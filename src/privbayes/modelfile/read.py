@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from privbayes.modelfile.format import DIGEST, LENGTH, MAGIC, PREFIX, VERSION, M
 from privbayes.privacy.released import Guarantee, Measurement, Receipt
 
 __all__ = ["from_bytes", "read_model"]
+
+_LARGEST = 2.0**64
 
 
 def read_model(path: str | Path) -> ModelRecord:
@@ -44,7 +45,7 @@ def from_bytes(data: bytes, name: str) -> ModelRecord:
     length = int.from_bytes(data[LENGTH], "little")
     try:
         return _parse(json.loads(body[:length]), body[length:])
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
 
 
@@ -56,7 +57,7 @@ def _parse(header: Mapping[str, Any], arrays: bytes) -> ModelRecord:
         values = np.frombuffer(arrays, "<i8", count=cells, offset=start).astype(np.int64)
         start += 8 * cells
         scale, unit = float(entry["scale"]), float(entry.get("unit", 1.0))
-        if not (isfinite(scale) and scale >= 0 and isfinite(unit) and unit > 0):
+        if not (0 <= scale <= _LARGEST and 0 < unit <= _LARGEST):  # and so neither is infinite, or no number
             raise ValueError("scale")
         axes = tuple(_natural(axis) for axis in entry["axes"])
         label, noise = str(entry["label"]), str(entry["noise"])
