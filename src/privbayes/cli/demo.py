@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbayes.cli.console import heading, number, progress, show_json, show_pairs, show_table
+from privbayes.cli.console import heading, number, paragraph, progress, show_json, show_pairs, show_table
 from privbayes.cli.inspect import show_spending
 from privbayes.cli.options import Json, at_least, positive
 
@@ -95,7 +95,7 @@ def _show(
 ) -> None:
     cells = sum(table["cells"] for table in description["tables"])
     noise = sum(table["cells"] * table["expected_absolute_noise"] for table in description["tables"]) / cells
-    print(f"A clinic of {rows:,} made-up patients went in; a synthetic table of {rows:,} rows came out.")
+    print(f"A clinic of {rows:,} made-up patients went in, {rows:,} synthetic rows came out.")
     show_pairs(
         [
             ("guarantee", description["guarantee"]["sentence"]),
@@ -108,7 +108,7 @@ def _show(
         ]
     )
     show_spending(description)
-    heading("How close each column came (total variation distance: 0 is the same, 1 is nothing in common)")
+    heading("How close each column came (total variation: 0 is alike, 1 nothing in common)")
     worst = max(distance for _, distance in fidelity.columns) or 1.0
     show_table(
         ("column", "distance", ""),
@@ -119,9 +119,8 @@ def _show(
         print(
             f"  On average {fidelity.column_mean:.4f} for a column and {fidelity.pair_mean:.4f} for a pair of columns."
         )
-    print(
-        "  (This comparison reads the original table. Here it is made up; with real patients it would not be private.)"
-    )
+    reads = "This comparison reads the original table. Here it is made up; with real patients it would not be private."
+    paragraph(f"({reads})", indent="  ")
     heading(f"Written to {folder}: {', '.join(Path(name).name for name in files.values())}. Next, for example:")
     program = _program()
     for command in (

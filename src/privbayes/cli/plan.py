@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privbayes.cli.console import heading, number, printable, show_json, show_pairs, show_table
+from privbayes.cli.console import heading, number, paragraph, show_json, show_pairs, show_table
 from privbayes.cli.options import (
     Beta,
     Delta,
@@ -121,7 +121,7 @@ def _show(plan: Mapping[str, Any]) -> None:
         )
     print()
     for note in plan["notes"]:
-        print(printable(f"Note: {note}."))
+        paragraph(f"Note: {note}.")
 
 
 def _bought(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
