@@ -56,6 +56,7 @@ def schema(tmp_path: Path) -> Path:
         (["plan", "-s", "S", "--rows", "0", "-e", "1"], ["--rows", "0 is less than 1"]),
         (["plan", "-s", "S", "--rows", "1.5", "-e", "1"], ["--rows", "'1.5' is not a whole number"]),
         (["plan", "-s", "S", "--rows", "10", "-e", "1", "--method", "magic"], ["magic"]),
+        (["plan", "-s", "S", "--rows", "10", "-e", "1", "--score", "Q"], ["--score': 'Q' is not one of"]),
         (["sample", "M", "-o", "O.xlsx"], [".xlsx", ".parquet"]),
         (["sample", "M", "-o", "-", "--json"], ["--json"]),
         (["sample", "M", "-n", "0", "-o", "O.csv"], ["--rows"]),
