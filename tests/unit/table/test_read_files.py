@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from privbayes.errors import TableError
+from privbayes.table.files import write_table
 from privbayes.table.source import PrivateTable, read_table
 
 SENTINEL = "zq-secret-cell"
@@ -143,6 +147,29 @@ def test_damaged_parquet_and_arrow(tmp_path: Path) -> None:
             read_table(tmp_path / name)
         assert "\n" not in str(caught.value)
         assert SENTINEL not in chain(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.csv.gz"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_anywhere_is_refused_or_harmless(tmp_path: Path, name: str, data: st.DataObject) -> None:
+    path = tmp_path / name
+    write_table(pa.table({"name": ["ä", "b", None] * 9, "n": list(range(27)), "x": [0.5] * 27}), path)
+    damaged = bytearray(path.read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=4)):
+        damaged[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(damaged[: data.draw(st.sampled_from([len(damaged), len(damaged) // 2]))])
+    with suppress(TableError):
+        for column in read_table(path).columns:
+            assert column
+
+
+def test_a_column_name_that_is_not_text(tmp_path: Path) -> None:
+    for name in ("t.arrow", "t.parquet"):
+        write_table(pa.table({"a name": [1]}), tmp_path / name)
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"a name", b"a n\xffme"))
+        with pytest.raises(TableError, match="not a readable"):
+            read_table(tmp_path / name)
 
 
 def test_files_without_rows_or_with_repeated_names(tmp_path: Path) -> None:
