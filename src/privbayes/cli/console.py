@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "Progress",
+    "counted",
     "heading",
     "number",
     "paragraph",
@@ -38,6 +39,11 @@ def number(value: float) -> str:
     if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def counted(many: int, thing: str) -> str:
+    """Such as "1 row" or "50,000 rows"."""
+    return f"{number(many)} {thing}" + ("" if many == 1 else "s")
 
 
 def show_json(result: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privbayes.cli.console import heading, number, paragraph, show_json, show_pairs, show_table
+from privbayes.cli.console import counted, heading, number, paragraph, show_json, show_pairs, show_table
 from privbayes.cli.options import (
     Beta,
     Delta,
@@ -98,7 +98,7 @@ def plan(
 
 def _show(plan: Mapping[str, Any]) -> None:
     budget = f"epsilon {number(plan['epsilon'])}" + (f", delta {plan['delta']:g}" if plan["delta"] else "")
-    print(f"A {plan['method']} fit of {number(plan['n_rows'])} rows with {budget} ({plan['neighbours']}) would buy:")
+    print(f"A {plan['method']} fit of {counted(plan['n_rows'], 'row')} with {budget} ({plan['neighbours']}) would buy:")
     show_pairs(_bought(plan))
     heading("Error to expect of each column (total variation distance: 0 is exact, 1 is useless)")
     show_table(

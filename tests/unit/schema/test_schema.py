@@ -94,6 +94,13 @@ def test_ready_schemas_load_and_round_trip(path: Path, tmp_path: Path) -> None:
     assert Schema.from_dict(schema.to_dict()) == schema
 
 
+def test_a_schema_is_written_as_people_write_it(tmp_path: Path) -> None:
+    text = load(tmp_path, EVERY_KIND).to_yaml()
+    assert "! " not in text, "no tags"
+    assert "admitted: {type: date, min: 2020-01-01, max: 2024-12-31, bins: 16}" in text
+    assert "min: '2020-01-01 00:00:00'" in text
+
+
 def test_wide_and_long_schemas_load(tmp_path: Path) -> None:
     columns = {f"c{i}": BooleanColumn() for i in range(200)}
     schema = Schema({**columns, "big": CategoricalColumn(values=tuple(f"v{i}" for i in range(10_000)))})
