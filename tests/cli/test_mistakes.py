@@ -220,7 +220,9 @@ def test_a_full_disk_is_said_plainly(run: Run, clinic: Clinic, tmp_path: Path) -
 def test_an_interrupt_while_writing_leaves_no_file(
     clinic: Clinic, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
-    command = "from privbayes.cli.main import run; run()"
+    handler = "default_int_handler" if how == signal.SIGINT else "SIG_DFL"
+    heard = f"import signal; signal.signal({int(how)}, signal.{handler})"  # even if the tests' own caller ignores it
+    command = f"{heard}; from privbayes.cli.main import run; run()"
     arguments = ["sample", str(clinic.model), "-n", "1000000000", "-o", str(tmp_path / "s.csv")]
     env = {**os.environ, "PYTHONPATH": str(Path(api.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE, env=env) as process:
@@ -230,7 +232,10 @@ def test_an_interrupt_while_writing_leaves_no_file(
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(how)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == code
     assert b"Traceback" not in said
     assert list(tmp_path.iterdir()) == []
