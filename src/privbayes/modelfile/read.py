@@ -22,7 +22,10 @@ _LARGEST = 2.0**64
 def read_model(path: str | Path) -> ModelRecord:
     """Read and check a model file."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            data = file.read(len(MAGIC))
+            if data == MAGIC:  # a file of another kind may be as large as a table: it is not read any further
+                data += file.read()
     except OSError as error:
         raise ModelFileError(f"cannot read {path}: {error.strerror or 'unreadable'}") from None
     return from_bytes(data, str(path))
