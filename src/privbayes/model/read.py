@@ -35,8 +35,8 @@ def generator_of(
             raise ValueError("a table has an axis that is not one of the schema's")
     if structure["kind"] == JOINT:
         model = JointModel.rebuilt(domain, structure, tables, parameters)
-        for axes, measurement in tables:
-            observed(domain, axes, measurement, structure["form"])  # which raises where the sizes do not fit
+        for (axes, measurement), groups in zip(tables, model.groups, strict=True):
+            observed(domain, axes, measurement, model.form, groups)  # which raises where the sizes do not fit
         return model
     if structure["kind"] == KIND:
         ((axes, released),) = tables
