@@ -65,8 +65,9 @@ def shown_errors(roots: Vector, freedom: Vector, units: Vector, most: float) -> 
     ``roots`` are of the tables' sums of squares in units of their noise: each the root of a noncentral chi-square with
     so much ``freedom`` and noncentrality e^2 / unit, which is taken for normal, folded at 0 (exact for one degree).
     """
-    if not len(roots):
-        return np.zeros(0)
+    beyond = float((roots**2 - freedom).sum())
+    if beyond <= _GATE * np.sqrt(2 * freedom.sum()):
+        return np.zeros(len(roots))  # together they show nothing
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, _POINTS) * most])
     means = np.sqrt(grid**2 / units[:, None] + freedom[:, None] - 1.0)
     near, far = (np.minimum(np.abs(gap), 35.0) for gap in (roots[:, None] - means, roots[:, None] + means))
