@@ -55,19 +55,19 @@ def _inside_gain(
 @njit(nogil=True, cache=True)
 def _add_block(
     block: NDArray[Any],
-    width: int,
     sizes: NDArray[Any],
     quality: float,
     pair_precision: NDArray[Any],
     column_precision: NDArray[Any],
 ) -> None:
-    """In place: what is known once the block is bought."""
-    cells = 1.0
-    for k in range(width):
-        cells *= sizes[block[k]]
+    """In place: what is known once the block (ended by -1) is bought."""
+    width, cells = 0, 1.0
+    while width < block.size and block[width] >= 0:
+        cells *= sizes[block[width]]
+        width += 1
     each = quality / cells
     if width == 1 and cells == 2.0:
-        each *= 2.0  # a contrast
+        each *= 2.0
     for k in range(width):
         a = block[k]
         column_precision[a] += each * sizes[a]
@@ -96,7 +96,7 @@ def remaining_risk(
 
 
 @njit(nogil=True, cache=True)
-def grow_blocks(
+def _best_block(
     sizes: NDArray[Any],
     quality: float,
     most_cells: float,
@@ -107,77 +107,107 @@ def grow_blocks(
     step: float,
     pair_precision: NDArray[Any],
     column_precision: NDArray[Any],
-    blocks: NDArray[Any],
+    best: NDArray[Any],
 ) -> int:
-    """As many blocks as fit in ``blocks``, bought at one ``quality`` (share^2 / unit) each, one after the other, each
-    the best found: from every start grown by the column that helps most, up to ``most_cells``, and cut back to where it
-    was best. Returns how many there are before nothing helps any more.
+    """The best block found: from every start grown by the column that helps most, up to ``most_cells``, and cut back to
+    where it was best. Returns its width, 0 if nothing helps.
     """
-    d, widest = sizes.size, blocks.shape[1]
-    trial, best = np.empty(widest, np.int64), np.empty(widest, np.int64)
+    d, widest = sizes.size, best.size
+    trial = np.empty(widest, np.int64)
     inside = np.zeros(d, np.bool_)
     need = np.empty(d)
-    known = np.empty(64)
-    count: int = blocks.shape[0]
-    for t in range(count):
-        for a in range(d):
-            need[a] = _at(column_risk[a], low, step, column_precision[a])
-            for b in range(d):
-                if b != a:
-                    need[a] += _at(pair_risk[a, b], low, step, pair_precision[a, b])
-        starts = np.argsort(-need)
-        best_gain, best_width = 0.0, 0
-        for s in range(min(d, most_starts)):
-            inside[:] = False
-            trial[0] = starts[s]
-            inside[starts[s]] = True
-            cells = sizes[starts[s]]
-            width = 1
-            each = quality / cells * (2.0 if cells == 2.0 else 1.0)
-            gain = _inside_gain(
-                trial, width, sizes, each, pair_risk, column_risk, low, step, pair_precision, column_precision
+    known = np.empty(64)  # the gain of what is inside already, by the size of the next column
+    for a in range(d):
+        need[a] = _at(column_risk[a], low, step, column_precision[a])
+        for b in range(d):
+            if b != a:
+                need[a] += _at(pair_risk[a, b], low, step, pair_precision[a, b])
+    starts = np.argsort(-need)
+    best_gain, best_width = 0.0, 0
+    for s in range(min(d, most_starts)):
+        inside[:] = False
+        trial[0] = starts[s]
+        inside[starts[s]] = True
+        cells = sizes[starts[s]]
+        width = 1
+        each = quality / cells * (2.0 if cells == 2.0 else 1.0)  # two values: a contrast
+        gain = _inside_gain(
+            trial, width, sizes, each, pair_risk, column_risk, low, step, pair_precision, column_precision
+        )
+        while True:
+            if gain > best_gain:
+                best_gain, best_width = gain, width
+                best[:width] = trial[:width]
+            if width == widest:
+                break
+            gain, chosen = -np.inf, -1
+            known[:] = -1.0
+            for a in range(d):
+                if inside[a] or cells * sizes[a] > most_cells:
+                    continue
+                each = quality / (cells * sizes[a])
+                size = int(min(sizes[a], known.size - 1))
+                if known[size] < 0.0 or size == known.size - 1:
+                    known[size] = _inside_gain(
+                        trial, width, sizes, each, pair_risk, column_risk, low, step, pair_precision, column_precision
+                    )
+                new = known[size] + _gain(column_risk[a], low, step, column_precision[a], each * sizes[a])
+                for k in range(width):
+                    b = trial[k]
+                    new += _gain(pair_risk[a, b], low, step, pair_precision[a, b], each * sizes[a] * sizes[b])
+                if new > gain:
+                    gain, chosen = new, a
+            if chosen < 0:
+                break
+            trial[width] = chosen
+            inside[chosen] = True
+            cells *= sizes[chosen]
+            width += 1
+    return best_width
+
+
+@njit(nogil=True, cache=True)
+def grow_blocks(
+    sizes: NDArray[Any],
+    quality: float,
+    most_cells: float,
+    most_starts: int,
+    sweeps: int,
+    pair_risk: NDArray[Any],
+    column_risk: NDArray[Any],
+    low: float,
+    step: float,
+    pair_precision: NDArray[Any],
+    column_precision: NDArray[Any],
+    blocks: NDArray[Any],
+) -> None:
+    """As many blocks as ``blocks`` has room for, bought at one ``quality`` (share^2 / unit) each: each the best found
+    after those before it, then, in every sweep, after all others. A line of -1 stands for none. The precisions end as
+    they are once all are bought.
+    """
+    before_pairs, before_columns = pair_precision.copy(), column_precision.copy()
+    best = np.empty(blocks.shape[1], np.int64)
+    blocks[:] = -1
+    for sweep in range(1 + sweeps):
+        for t in range(blocks.shape[0]):
+            if sweep > 0:
+                blocks[t, :] = -1
+                pair_precision[:] = before_pairs
+                column_precision[:] = before_columns
+                for other in range(blocks.shape[0]):
+                    _add_block(blocks[other], sizes, quality, pair_precision, column_precision)
+            width = _best_block(
+                sizes,
+                quality,
+                most_cells,
+                most_starts,
+                pair_risk,
+                column_risk,
+                low,
+                step,
+                pair_precision,
+                column_precision,
+                best,
             )
-            while True:
-                if gain > best_gain:
-                    best_gain, best_width = gain, width
-                    best[:width] = trial[:width]
-                if width == widest:
-                    break
-                gain, chosen = -np.inf, -1
-                known[:] = -1.0
-                for a in range(d):
-                    if inside[a] or cells * sizes[a] > most_cells:
-                        continue
-                    each = quality / (cells * sizes[a])
-                    size = int(min(sizes[a], known.size - 1))
-                    if known[size] < 0.0 or size == known.size - 1:
-                        known[size] = _inside_gain(
-                            trial,
-                            width,
-                            sizes,
-                            each,
-                            pair_risk,
-                            column_risk,
-                            low,
-                            step,
-                            pair_precision,
-                            column_precision,
-                        )
-                    new = known[size] + _gain(column_risk[a], low, step, column_precision[a], each * sizes[a])
-                    for k in range(width):
-                        b = trial[k]
-                        new += _gain(pair_risk[a, b], low, step, pair_precision[a, b], each * sizes[a] * sizes[b])
-                    if new > gain:
-                        gain, chosen = new, a
-                if chosen < 0:
-                    break
-                trial[width] = chosen
-                inside[chosen] = True
-                cells *= sizes[chosen]
-                width += 1
-        if best_width == 0:
-            return t
-        blocks[t, :] = -1
-        blocks[t, :best_width] = best[:best_width]
-        _add_block(best, best_width, sizes, quality, pair_precision, column_precision)
-    return count
+            blocks[t, :width] = best[:width]
+            _add_block(blocks[t], sizes, quality, pair_precision, column_precision)

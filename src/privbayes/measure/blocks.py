@@ -22,8 +22,9 @@ __all__ = ["MOST_CELLS", "Block", "Knowledge", "choose_blocks"]
 
 MOST_CELLS = 4096  # of a block
 _WIDEST = 8  # columns
-_STARTS = 12  # of every block: the columns that need it most
-_COARSE, _FINE = 1.6, 1.2  # steps in the number of blocks that is searched for
+_STARTS = 8  # of every block: the columns that need it most
+_SWEEPS = 2
+_COARSE, _FINE = 1.6, 1.25  # steps in the number of blocks that is searched for
 _POINTS = 48
 _SHARPNESS = 8.0
 _ROUNDS = 20
@@ -133,31 +134,27 @@ def choose_blocks(known: Knowledge, budget: float, unit: float, *, even: bool) -
     pair_precision = known.pair_precision[np.ix_(attributes, attributes)]
     column_precision = known.column_precision[attributes]
 
-    found: dict[int, tuple[float, list[list[int]]]] = {}
-
-    def grow(count: int) -> tuple[float, list[list[int]]]:
+    def grow(count: int, sweeps: int) -> tuple[float, list[tuple[int, ...]]]:
         from privbayes.measure.block_kernels import grow_blocks, remaining_risk
 
-        if count not in found:
-            pairs, columns = pair_precision.copy(), column_precision.copy()
-            members = np.full((count, _WIDEST), -1, np.int64)
-            grid = (risks.pair, risks.column, float(risks.grid[0]), risks.step)
-            made = grow_blocks(
-                sizes, (budget / count) ** 2 / unit, float(MOST_CELLS), _STARTS, *grid, pairs, columns, members
-            )
-            blocks = [[int(a) for a in row if a >= 0] for row in members[:made]]
-            found[count] = (remaining_risk(*grid, pairs, columns), blocks)
-        return found[count]
+        pairs, columns = pair_precision.copy(), column_precision.copy()
+        members = np.full((count, _WIDEST), -1, np.int64)
+        grid = (risks.pair, risks.column, float(risks.grid[0]), risks.step)
+        quality = (budget / count) ** 2 / unit
+        grow_blocks(sizes, quality, float(MOST_CELLS), _STARTS, sweeps, *grid, pairs, columns, members)
+        return remaining_risk(*grid, pairs, columns), [tuple(row[row >= 0].tolist()) for row in members]
 
     most = 4 * len(attributes)
-    counts = _steps(1, most, _COARSE)
-    best = min(counts, key=lambda count: grow(count)[0])
-    near = _steps(max(1, int(best / _COARSE)), min(most, int(best * _COARSE)), _FINE)
-    blocks = grow(min([best, *near], key=lambda count: grow(count)[0]))[1]
+    rough = {count: grow(count, 0) for count in _steps(1, most, _COARSE)}
+    best = min(rough, key=lambda count: rough[count][0])
+    fine = [
+        grow(count, _SWEEPS) for count in _steps(max(1, int(best / _COARSE)), min(most, int(best * _COARSE)), _FINE)
+    ]
+    blocks = [block for block in min(fine, key=lambda one: one[0])[1] if block]
     if not blocks:
         return []
     times = Counter(tuple(sorted(block)) for block in blocks)  # one purchase is better than two of half the share
-    blocks, repeats = [list(block) for block in times], np.array(list(times.values()), np.float64)
+    blocks, repeats = list(times), np.array(list(times.values()), np.float64)
     shares = repeats * (budget / repeats.sum())
     if not even:
         shares = _worth(blocks, shares, unit, sizes, risks, pair_precision, column_precision)
@@ -191,8 +188,10 @@ def _worth(
     inside = np.zeros((len(blocks), len(sizes)))
     cells = np.ones(len(blocks))
     for t, block in enumerate(blocks):
-        inside[t, block] = sizes[block]
-        cells[t] = 1.0 if len(block) == 1 and sizes[block[0]] == 2 else sizes[block].prod()  # a contrast: half of it
+        inside[t, list(block)] = sizes[list(block)]
+        cells[t] = (
+            1.0 if len(block) == 1 and sizes[block[0]] == 2 else sizes[list(block)].prod()
+        )  # a contrast: half of it
     least, best = np.inf, shares
     for _ in range(_ROUNDS):
         quality = shares**2 / (unit * cells)

@@ -171,6 +171,8 @@ def _known(columns: Columns, seen: Sequence[Observation], links: Links) -> Knowl
             known.column_precision[one.attributes] = 1 / one.variance
     roots, freedom, units = np.array([_shown(columns, one) for one in pairs], np.float64).reshape(-1, 3).T
     errors = shown_errors(roots, freedom, units, 1.2 * columns.total)
+    if len(errors):
+        known.errors[:] = errors.mean()  # of pairs that were not seen
     for one, error in zip(pairs, errors.tolist(), strict=True):
         for a, b in (one.attributes, one.attributes[::-1]):
             known.errors[a, b], known.pair_precision[a, b] = error, 1 / one.variance

@@ -29,8 +29,8 @@ def dependent(known: Knowledge, *pairs: tuple[int, int], error: float) -> Knowle
 @settings(max_examples=25, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=9),
-    epsilon=st.floats(0.01, 10),
-    total=st.integers(1, 10**6),
+    epsilon=st.floats(0.05, 10),
+    total=st.integers(1_000, 10**6),
     even=st.booleans(),
 )
 def test_any_domain_and_budget_get_blocks_within_the_limits(
@@ -54,12 +54,12 @@ def test_far_fewer_tables_than_pairs_hold_all_pairs() -> None:
 
 def test_little_budget_buys_columns_alone() -> None:
     blocks = choose_blocks(Knowledge.none([16] * 12, 20_000, 0.1), 0.1, UNIT, even=True)
-    assert sorted(block.attributes for block in blocks) == [(a,) for a in range(12)]  # each once
+    assert sorted(block.attributes for block in blocks) == [(a,) for a in range(12)]
 
 
 def test_what_depends_is_bought_and_what_does_not_is_not() -> None:
     known = dependent(Knowledge.none([8] * 8, 50_000, 0.1), (0, 1), (2, 3), error=30_000.0)
-    known.column_precision[:] = 1e-3
+    known.column_precision[:] = 1e3
     assert held(choose_blocks(known, 1.0, UNIT, even=False)) == {(0, 1), (2, 3)}
 
 
