@@ -191,7 +191,7 @@ def _worth(
         inside[t, list(block)] = sizes[list(block)]
         cells[t] = (
             1.0 if len(block) == 1 and sizes[block[0]] == 2 else sizes[list(block)].prod()
-        )  # a contrast: half of it
+        )  # a contrast
     least, best = np.inf, shares
     for _ in range(_ROUNDS):
         quality = shares**2 / (unit * cells)
