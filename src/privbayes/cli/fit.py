@@ -64,7 +64,6 @@ def fit(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
-    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -93,7 +92,6 @@ def fit(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
-        infer=infer,
     )
     model.save(output)
     if json:

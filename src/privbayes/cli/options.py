@@ -219,19 +219,6 @@ Merge = Annotated[
 ]
 Infer = Annotated[
     Literal["paper", "consistent", "joint"] | None,
-    _expert("--infer", help="How noisy tables become a model; as in the method's paper if not given."),
-]
-MaxCandidates = Annotated[
-    int | None,
-    _expert(
-        "--max-candidates",
-        metavar="N",
-        parser=at_least(1),
-        help="At most so many links compared; thinned without reading rows.",
-    ),
-]
-Infer = Annotated[
-    Literal["paper", "consistent", "joint"] | None,
     _expert(
         "--infer", help="What is made of the noisy tables: paper (as they are), consistent, or joint (one fit to all)."
     ),

@@ -63,7 +63,6 @@ def plan(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
-    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -87,7 +86,6 @@ def plan(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
-        infer=infer,
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options
@@ -119,7 +117,6 @@ def _show(plan: Mapping[str, Any]) -> None:
         show_table(
             ("columns", "expected error"),
             [(" x ".join(pair["columns"]), f"{pair['expected_error']:.4f}") for pair in pairs["worst"]],
-            right=(1,),
         )
     print()
     for note in plan["notes"]:

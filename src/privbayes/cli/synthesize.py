@@ -70,7 +70,6 @@ def synthesize(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
-    infer: Infer = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -102,7 +101,6 @@ def synthesize(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
-        infer=infer,
     )
     if model is not None:
         fitted.save(model)

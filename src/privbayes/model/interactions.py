@@ -3,7 +3,7 @@
 The parts of a table are orthogonal, so their noises are uncorrelated, and each is an observation of its own: a table
 bought whole says what its interactions would have said if each had been bought with the noise that its marginal has.
 What several tables say of one part is averaged. Parts of more than `MOST_AXES` axes are left to the maximum-entropy
-fit: they are many, mostly noise, and no triple of columns depends on them.
+fit: they are many, mostly noise, and no triple of columns depends on them. Of blocks only columns and pairs are used.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def observations_of(
     found: list[Observation] = []
     for (axes, released), coarser in zip(tables, groups or [None] * len(tables), strict=True):
         whole = observed(domain, axes, released, form, coarser)
-        found += interaction_parts(whole) if form == "counts" else [whole]
+        found += [whole] if whole.centred else interaction_parts(whole, 2 if form == "blocks" else MOST_AXES)
     return combined(found)
 
 
-def interaction_parts(whole: Observation) -> Iterator[Observation]:
+def interaction_parts(whole: Observation, most_axes: int = MOST_AXES) -> Iterator[Observation]:
     """The parts of one table of counts, smaller ones first. An axis of one value interacts with nothing."""
     shape = whole.table.shape
     telling = [i for i, size in enumerate(shape) if size > 1]
-    for k in range(1, min(len(telling), MOST_AXES) + 1):
+    for k in range(1, min(len(telling), most_axes) + 1):
         for kept in combinations(telling, k):
             rest = tuple(i for i in range(len(shape)) if i not in kept)
             yield Observation(

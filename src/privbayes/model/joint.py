@@ -207,13 +207,17 @@ class JointModel:
 
     @cached_property
     def _outside(self) -> list[Observation]:
-        """Pairs that were bought though no clique of the first tree holds them."""
+        """Pairs that were bought though no clique of the first tree holds them. Of the many pairs inside blocks, those
+        that were believed to depend: what no tree was fitted to is noise.
+        """
+        fitted = {frozenset(slot) for fit in self.fits for slot in fit.slots}
         return [
             one
             for one in observations_of(self._domain, self.tables, self.form, self.groups)
             if len(one.attributes) == 2
             and self._engines[0].home(one.attributes) is None
             and self.pairs.place[one.attributes] >= 0
+            and (self.form != "blocks" or frozenset(one.attributes) in fitted)
         ]
 
     def _log_weight(self, t: int) -> NDArray[np.float64]:

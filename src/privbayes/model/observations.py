@@ -17,8 +17,9 @@ from privbayes.privacy.released import Measurement
 __all__ = ["FORMS", "Form", "Groups", "Observation", "combined", "excess_error", "observed"]
 
 # How the released integers stand for a table: its counts, or the coordinates of its interaction part as they are
-# bought under Gaussian noise ("residual") or Laplace noise ("whole"), see `core/residuals.py`.
-Form = Literal["counts", "residual", "whole"]
+# bought under Gaussian noise ("residual") or Laplace noise ("whole"), see `core/residuals.py`; "blocks" are counts of
+# which only the interaction parts of columns and pairs are used, single columns being bought as "whole".
+Form = Literal["counts", "residual", "whole", "blocks"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 _LEAST_VARIANCE = 1e-12  # scripted noise has none
@@ -67,10 +68,10 @@ def observed(
     """The released integers of a table over these axes (or groups of their codes), read back."""
     shape = [int(group.max()) + 1 for group in groups] if groups else [int(domain.axis_size[axis]) for axis in axes]
     table, factor = measurement.values.astype(np.float64), 1.0
-    if form == "counts":
+    if form == "counts" or (form == "blocks" and len(axes) > 1):
         table = table.reshape(shape)
     else:
-        coordinates = Coordinates.of(shape, pure=form == "whole")
+        coordinates = Coordinates.of(shape, pure=form != "residual")
         if coordinates.size != table.size:
             raise ValueError("a table does not match its axes")
         table, factor = coordinates.decode(table), coordinates.variance_factor
@@ -82,7 +83,7 @@ def observed(
         attributes=tuple(int(domain.axis_attribute[axis]) for axis in axes),
         table=table,
         variance=max(measurement.variance * factor, _LEAST_VARIANCE),
-        centred=form != "counts",
+        centred=form != "counts" and (form != "blocks" or len(axes) == 1),
         groups=groups,
     )
 

@@ -108,3 +108,35 @@ def test_equal_parts_of_several_tables_are_averaged_and_coarser_ones_kept_apart(
     np.testing.assert_allclose(of_b[0].table, expected)
     assert of_b[0].variance == pytest.approx(1 / weights.sum())
     assert sorted(len(one.table) for one in found if one.attributes == (0,)) == [2, 4]
+
+
+def block(table: np.ndarray) -> Observation:
+    return Observation(attributes=(5, 2, 7), table=table, variance=2.0, centred=False)
+
+
+def test_noise_of_two_parts_is_not_correlated_and_as_large_as_they_say() -> None:
+    """Exactly: the parts are linear in the cells, whose noise is independent with variance 2."""
+    cells = np.eye(24).reshape(24, 3, 2, 4)
+    rows = [[one.table.ravel() for one in interaction_parts(block(cell), 2)] for cell in cells]
+    maps = [np.array([row[p] for row in rows]).T for p in range(6)]
+    for one, matrix in zip(interaction_parts(block(cells[0]), 2), maps, strict=True):
+        projection = np.ones((1, 1))
+        for size in one.table.shape:
+            projection = np.kron(projection, np.eye(size) - 1 / size)
+        np.testing.assert_allclose(2.0 * matrix @ matrix.T, one.variance * projection, atol=1e-12)
+    for one_map, other in itertools.combinations(maps, 2):
+        np.testing.assert_allclose(one_map @ other.T, 0.0, atol=1e-12)
+
+
+def test_blocks_and_single_columns_come_together_as_one_observation_each() -> None:
+    domain = Domain(tuple(Attribute(name=name, levels=(tuple(range(size)),)) for name, size in (("a", 2), ("b", 3))))
+    noise = {"noise": "discrete laplace", "scale": 3.0}
+    pair = Measurement(label="table a x b", values=np.array([5, 1, 2, 3, 4, 9]), **noise)
+    single = Measurement(label="interaction a", values=np.array([-6]), unit=0.5, **noise)
+    seen = {one.attributes: one for one in observations_of(domain, [((0, 1), pair), ((0,), single)], "blocks")}
+    assert set(seen) == {(0,), (1,), (0, 1)}
+    # Of column a: -4 by the block, whose variance is three cells', and -3 by the contrast, with half that of a value.
+    at_block, at_contrast = 3 * pair.variance, single.variance / 2
+    weight = at_contrast / (at_block + at_contrast)
+    np.testing.assert_allclose(seen[(0,)].table, [-3 - weight, 3 + weight])
+    assert seen[(0,)].variance == pytest.approx(1 / (1 / at_block + 1 / at_contrast))
