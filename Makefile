@@ -39,7 +39,7 @@ types: .venv/installed-dev ## check the types
 	@$(BIN)/mypy
 
 bench: .venv/installed-bench ## run the benchmarks (long); see benchmarks/RESULTS.md
-	@for script in speed score_functions paper_accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@for script in speed best_speed accuracy score_functions paper_accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 experiments: .venv/installed-experiments ## run the studies in experiments/ (some minutes)
 	@for script in spearman_power networks pearson_power; do $(BIN)/python experiments/$$script.py || exit 1; done

@@ -7,17 +7,14 @@ Times are wall clock of the part named; peak memory is that of the whole process
 
 from __future__ import annotations
 
-import json
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common import HERE, data_paths, save
+from common import data_paths
+from timing import main, repeated, timed
 
 TARGETS = {
     "adult": "fit + 45,222 rows <= 2 s, <= 500 MB", "acs_f4": "fit <= 2 s (paper: 40 min)",
@@ -35,12 +32,6 @@ def load(name: str) -> tuple[Any, Any]:
     return table, pb.Schema.load(schema)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
 def adult() -> dict[str, float]:
     import privbayes as pb
 
@@ -54,16 +45,14 @@ def acs_f4() -> dict[str, float]:
     import privbayes as pb
 
     table, schema = load("acs")
-    options = {"method": "privbayes", "score": "F", "max_parents": 4}
-    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, **options))[0]}
+    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, method="privbayes", score="F", max_parents=4))[0]}
 
 
 def nltcs_f6() -> dict[str, float]:
     import privbayes as pb
 
     table, schema = load("nltcs")
-    options = {"method": "privbayes", "score": "F", "max_parents": 6}
-    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, **options))[0]}
+    return {"fit": timed(lambda: pb.fit(table, schema, epsilon=1.6, method="privbayes", score="F", max_parents=6))[0]}
 
 
 def retail() -> dict[str, float]:
@@ -90,14 +79,7 @@ def adult_million() -> dict[str, float]:
 
     schema = load("adult")[1]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "million.parquet"
-        code = (  # made in another process, so that its memory is not counted
-            "import sys, pyarrow as pa, pyarrow.csv as csv, pyarrow.parquet as pq\n"
-            "types = csv.ConvertOptions(column_types={n: pa.string() for n in sys.argv[3:]})\n"
-            "t = csv.read_csv(sys.argv[1], convert_options=types)\n"
-            "pq.write_table(pa.concat_tables([t] * 23).slice(0, 1_000_000), sys.argv[2])\n"
-        )
-        subprocess.run([sys.executable, "-c", code, data_paths("adult")[0], path, *schema.columns], check=True)
+        path = repeated("adult", schema, 1_000_000, folder)
         return {"fit": timed(lambda: pb.fit(path, schema, epsilon=1.6, method="privbayes"))[0]}
 
 
@@ -149,42 +131,5 @@ CASES = {
 }
 
 
-def in_own_process(name: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", name], capture_output=True, text=True, check=True, cwd=HERE
-    )
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def of_command(command: list[str]) -> dict[str, Any]:
-    times = [timed(lambda: subprocess.run(command, capture_output=True, check=True))[0] for _ in range(6)]
-    return {"seconds": min(times), "with_first": times[0]}
-
-
-def main() -> None:
-    if sys.argv[1:2] == ["--one"]:
-        result = CASES[sys.argv[2]]()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({**result, "peak_mb": peak}))
-        return
-    wanted = sys.argv[1:] or [*CASES, "import", "help"]
-    results = {}
-    for name in wanted:
-        if name == "import":
-            results[name] = of_command([sys.executable, "-c", "import privbayes"])
-        elif name == "help":
-            results[name] = of_command([sys.executable, "-c", "from privbayes.cli.main import run; run()", "--help"])
-        else:
-            in_own_process(name)  # warms the compile cache and the disk's
-            results[name] = in_own_process(name)
-        shown = ", ".join(
-            f"{key} {value:.3f}" if key != "peak_mb" else f"peak {value:.0f} MB" for key, value in results[name].items()
-        )
-        print(f"{name:15} {shown}   (target {TARGETS[name]})", flush=True)
-    if len(wanted) == len(CASES) + 2:
-        save("speed", results)
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, CASES, TARGETS, "speed")

@@ -137,7 +137,9 @@ def progress(*, hidden: bool = False) -> Iterator[Progress | None]:
 
 _STAGES = {
     "encode": "checking columns",
+    "columns": "buying noisy columns",
     "structure": "choosing links",
     "tables": "buying noisy tables",
+    "fit": "fitting the model",
     "rows": "drawing rows",
 }
