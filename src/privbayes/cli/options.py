@@ -217,6 +217,12 @@ Merge = Annotated[
     Literal["auto", "cccp", "none"] | None,
     _expert("--merge", help="jtree: how cliques are merged before their tables are bought; auto if not given."),
 ]
+MaxCandidates = Annotated[
+    int | None,
+    _expert(
+        "--max-candidates", metavar="N", min=1, help="At most so many links compared; thinned without reading rows."
+    ),
+]
 Infer = Annotated[
     Literal["paper", "consistent", "joint"] | None,
     _expert(

@@ -117,6 +117,7 @@ def _show(plan: Mapping[str, Any]) -> None:
         show_table(
             ("columns", "expected error"),
             [(" x ".join(pair["columns"]), f"{pair['expected_error']:.4f}") for pair in pairs["worst"]],
+            right=(1,),
         )
     print()
     for note in plan["notes"]:

@@ -29,9 +29,9 @@ from privbayes.measure.blocks import MOST_CELLS, Block, Knowledge, choose_blocks
 from privbayes.measure.marginals import MeasuredTable, measure_marginals, table_sensitivity
 from privbayes.measure.residuals import measure_residuals
 from privbayes.model.columns import Columns
+from privbayes.model.interactions import observations_of
 from privbayes.model.joint import JointModel
 from privbayes.model.joint_fit import fit_trees
-from privbayes.model.interactions import observations_of
 from privbayes.model.observations import Observation
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
