@@ -22,13 +22,18 @@ from privbayes.cli.options import (
     Network,
     Score,
     SourceTable,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     check_engine,
     check_method,
     check_target,
     given,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +60,9 @@ def fit(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -79,6 +87,9 @@ def fit(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     model.save(output)
     if json:

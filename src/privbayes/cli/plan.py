@@ -22,11 +22,16 @@ from privbayes.cli.options import (
     Neighbours,
     Network,
     Score,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     check_method,
     given,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 __all__ = ["plan"]
@@ -50,6 +55,9 @@ def plan(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -69,6 +77,9 @@ def plan(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

@@ -27,12 +27,17 @@ from privbayes.cli.options import (
     Seed,
     SourceTable,
     TableOut,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
     Where,
+    Workload,
     check_target,
     conditions,
     read_network,
+    read_weights,
+    read_workload,
 )
 from privbayes.cli.sample import write_sample
 
@@ -61,6 +66,9 @@ def synthesize(
     network: Network = None,
     max_candidates: MaxCandidates = None,
     effort: Effort = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -88,6 +96,9 @@ def synthesize(
         network=read_network(network),
         max_candidates=max_candidates,
         effort=effort,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     if model is not None:
         fitted.save(model)
