@@ -20,6 +20,8 @@ from privbayes.cli.options import (
     ModelOut,
     Neighbours,
     Network,
+    Prior,
+    PriorOf,
     Score,
     SourceTable,
     Target,
@@ -63,6 +65,8 @@ def fit(
     workload: Workload = None,
     target: Target = None,
     weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -90,6 +94,8 @@ def fit(
         workload=read_workload(workload),
         target=target,
         weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     model.save(output)
     if json:

@@ -22,6 +22,8 @@ from privbayes.cli.options import (
     Method,
     Neighbours,
     Network,
+    Prior,
+    PriorOf,
     Rows,
     Score,
     Seed,
@@ -69,6 +71,8 @@ def synthesize(
     workload: Workload = None,
     target: Target = None,
     weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -99,6 +103,8 @@ def synthesize(
         workload=read_workload(workload),
         target=target,
         weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     if model is not None:
         fitted.save(model)
