@@ -44,6 +44,19 @@ def test_version(run: Run) -> None:
     assert run("--version").out.startswith("privbayes ")
 
 
+def test_what_is_wanted_is_said_and_kept(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    model = tmp_path / "m.pbm"
+    wanted = ["--workload", "sex,age", "--workload", "age,severity,sex", "--target", "severity", "--weight", "age=2"]
+    fitted = run("fit", clinic.table, "-s", clinic.schema, "-e", 1, "--delta", 1e-9, "-o", model, "--json", *wanted)
+    assert fitted.code == 0
+    spec = _json(run("inspect", model, "--json").out)["spec"]
+    assert spec["workload"] == [["sex", "age"], ["age", "severity", "sex"]]
+    assert spec["target"] == "severity"
+    assert spec["weights"] == {"age": 2.0}
+    planned = run("plan", "-s", clinic.schema, "--rows", 500, "-e", 1, "--delta", 1e-9, "--workload", "triples")
+    assert planned.code == 0
+
+
 def test_draft_check_fit_sample(run: Run, clinic: Clinic, tmp_path: Path) -> None:
     schema, model, synthetic = tmp_path / "s.yaml", tmp_path / "m.pbm", tmp_path / "synthetic.csv"
 
@@ -255,3 +268,12 @@ def test_the_endings_named_here_are_those_that_can_be_written() -> None:
     from privbayes.table.files import _FORMATS
 
     assert set(TABLE_ENDINGS) == set(_FORMATS)
+
+
+def test_a_fit_starts_from_an_earlier_model(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    settings = (clinic.table, "-s", clinic.schema, "-e", 1, "--delta", 1e-9)
+    first, second = tmp_path / "first.pbm", tmp_path / "second.pbm"
+    assert run("fit", *settings, "-o", first).code == 0
+    assert run("fit", *settings, "-o", second, "--prior", first, "--prior-of", "this-table").code == 0
+    assert "this table" in _json(run("inspect", second, "--json").out)["spec"]["prior"]
+    run("fit", *settings, "-o", second, "--prior", first).refused(1, "prior_of must be one of")

@@ -24,16 +24,23 @@ from privbayes.cli.options import (
     Neighbours,
     Network,
     Phi,
+    Prior,
+    PriorOf,
     Score,
     SourceTable,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     check_engine,
     check_method,
     check_target,
     given,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +71,11 @@ def fit(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -92,6 +104,11 @@ def fit(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     model.save(output)
     if json:

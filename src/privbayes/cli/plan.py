@@ -26,13 +26,18 @@ from privbayes.cli.options import (
     Network,
     Phi,
     Score,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     at_least,
     check_method,
     given,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 __all__ = ["plan"]
@@ -63,6 +68,9 @@ def plan(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -86,6 +94,9 @@ def plan(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

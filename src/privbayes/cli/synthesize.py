@@ -26,18 +26,25 @@ from privbayes.cli.options import (
     Neighbours,
     Network,
     Phi,
+    Prior,
+    PriorOf,
     Rows,
     Score,
     Seed,
     SourceTable,
     TableOut,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
     Where,
+    Workload,
     check_target,
     conditions,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 from privbayes.cli.sample import write_sample
 
@@ -70,6 +77,11 @@ def synthesize(
     edges: Edges = None,
     phi: Phi = None,
     merge: Merge = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -101,6 +113,11 @@ def synthesize(
         edges=read_edges(edges),
         phi=phi,
         merge=merge,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     if model is not None:
         fitted.save(model)

@@ -23,6 +23,7 @@ import numpy as np
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
 from privbayes.core.residuals import centred
+from privbayes.core.workload import Workload
 from privbayes.counts.backend import CountingBackend
 from privbayes.measure.allocate import exact_shares, noise_harm
 from privbayes.measure.blocks import MOST_CELLS, Block, Knowledge, choose_blocks
@@ -62,6 +63,7 @@ def fit(
     ledger: Ledger,
     n: int,
     total_variance: float,
+    workload: Workload,
     progress: Callable[[str], Report | None],
 ) -> JointModel:
     """Buy evenly, select, buy what is worth it, infer."""
@@ -75,7 +77,7 @@ def fit(
     known = _known(columns, seen, links)
     chosen = choose_blocks(known, float(ledger.remaining), unit, even=False)
     bought += _buy(counts, ledger, chosen, ledger.remaining, progress("tables"))
-    return infer(effort, domain, bought, links, float(n), total_variance, progress("fit"))
+    return infer(effort, domain, bought, links, float(n), total_variance, workload, progress("fit"))
 
 
 def infer(
@@ -85,6 +87,7 @@ def infer(
     links: Links,
     total: float,
     total_variance: float,
+    workload: Workload,
     report: Report | None = None,
 ) -> JointModel:
     """From what was released to the model: all of it is post-processing."""
@@ -98,7 +101,7 @@ def infer(
             if error < _LEAST * total:
                 continue
             harm = noise_harm(one.table.shape, columns.expected(one.attributes), np.array([one.variance]))
-            gains[one.attributes] = max(error - float(harm[0]), 1.0)
+            gains[one.attributes] = workload.of_table(one.attributes) * max(error - float(harm[0]), 1.0)
             one = replace(one, strength=max(error, 1.0) / total)
         observations.append(one)
     trees = grow_trees(
@@ -111,7 +114,7 @@ def infer(
     )
     fits = fit_trees(trees, columns, observations, passes=effort.passes, progress=report)
     tables = [(table.axes, table.measurement) for table in bought]
-    return JointModel(domain, tables, form="blocks", total=total, fits=fits)
+    return JointModel(domain, tables, form="blocks", total=total, fits=fits, workload=workload)
 
 
 def _seen(domain: Domain, bought: Sequence[MeasuredTable]) -> list[Observation]:

@@ -16,6 +16,7 @@ from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
 from privbayes.core.network import BayesianNetwork
 from privbayes.core.pairs import Pairs
+from privbayes.core.workload import Workload
 from privbayes.errors import UnsupportedError
 from privbayes.model.chain import Chain
 from privbayes.model.clique_tree import clique_tree_chain
@@ -23,17 +24,19 @@ from privbayes.model.factor import MAX_CELLS, Factor
 from privbayes.model.interactions import observations_of
 from privbayes.model.max_entropy import FitReport, TreeFit
 from privbayes.model.observations import FORMS, Form, Groups, Observation
-from privbayes.model.pair_tables import correct, model_pairs
+from privbayes.model.pair_tables import correct, model_pairs, rake
 from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
 from privbayes.privacy.released import Measurement
 
-__all__ = ["KIND", "PAIRS_CELLS", "PAIR_CELLS", "JointModel"]
+__all__ = ["KIND", "PAIRS_CELLS", "PAIR_CELLS", "TRIPLES", "TRIPLES_CELLS", "JointModel"]
 
 KIND = "junction trees"
 PAIR_CELLS = 2**16  # of one pair's table, at most, for it to be bought, corrected or polished
 PAIRS_CELLS = 2**24  # of all pairs' tables together
-_RAKES = 200
+TRIPLES_CELLS = 2**21  # of all triples' tables that rows are polished toward
+TRIPLES = 2_000
+_RAKES, _FEW_RAKES = 200, 10
 
 Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 
@@ -41,8 +44,8 @@ Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 class JointModel:
     """What was released, and the potentials fitted to it on each tree. All else is derived, the same way each time.
 
-    ``form`` says how the released integers stand for tables; ``weights`` how much each attribute counts in polishing;
-    ``network`` is what the tables were chosen by, where they are a network's.
+    ``form`` says how the released integers stand for tables; ``workload`` which tables rows are polished toward and how
+    much each counts; ``network`` is what the tables were chosen by, where they are a network's.
     """
 
     def __init__(
@@ -53,25 +56,29 @@ class JointModel:
         form: Form,
         total: float,
         fits: Sequence[TreeFit],
-        weights: Sequence[float] | None = None,
+        workload: Workload | None = None,
         groups: Sequence[Groups | None] | None = None,
         network: BayesianNetwork | None = None,
+        references: NDArray[np.float64] | None = None,
     ) -> None:
         if not fits or not total > 0:
             raise ValueError("a model has at least one tree and one row")
         self._domain = domain
         self.tables = tuple(tables)
         self.groups = tuple(groups) if groups is not None else (None,) * len(self.tables)
+        self._references = references
         self.form: Form = form
         self.total = total
         self.fits = tuple(fits)
         self.network = network
-        self.weights = tuple(weights) if weights is not None else (1.0,) * len(domain)
+        self.workload = workload or Workload.pairs(len(domain))
         sizes = domain.cardinalities
         if any({a for clique in fit.tree.cliques for a in clique} != set(range(len(sizes))) for fit in self.fits):
             raise ValueError("the cliques of every tree must cover every attribute")
         self._engines = tuple(Propagation(fit.tree, sizes, max_cells=MAX_CELLS) for fit in self.fits)
         self._slots = tuple(engine.slots(fit.slots) for engine, fit in zip(self._engines, self.fits, strict=True))
+        if references is not None and len(references) != int(self.pairs.start[-1]):
+            raise ValueError("the references do not fit the pairs")
         if any(slots.cells != len(fit.potentials) for slots, fit in zip(self._slots, self.fits, strict=True)):
             raise ValueError("the potentials do not fit their tables")
 
@@ -87,8 +94,9 @@ class JointModel:
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """The potentials of all trees, end to end."""
-        return np.concatenate([fit.potentials for fit in self.fits])
+        """The potentials of all trees, end to end, and the references where there are any."""
+        references = np.zeros(0) if self._references is None else self._references
+        return np.concatenate([*(fit.potentials for fit in self.fits), references])
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -97,12 +105,13 @@ class JointModel:
 
     @cached_property
     def pair_tables(self) -> NDArray[np.float64]:
-        """The probabilities of all pairs: as the first tree has them; what was bought outside it as the mean of the
-        further trees that hold it, or, where none does, corrected by the purchase itself.
+        """The probabilities of all pairs: as the first tree has them. What it does not hold though it was bought, or
+        known beforehand: the mean of the further trees that hold it, or, where none does, what was known, corrected by
+        the purchase itself.
         """
         first, *further = range(len(self.fits))
         flat = model_pairs(self._engines[first], self._log_weight(first), self.pairs)
-        outside = {one.attributes for one in self._outside}
+        outside = self._outside
         sums: dict[tuple[int, ...], tuple[NDArray[np.float64], int]] = {}
         for t in further:
             held = [pair for pair in sorted(outside) if self._engines[t].home(pair) is not None]
@@ -114,7 +123,13 @@ class JointModel:
                 sums[pair] = table + slots.over(values, pair), count + 1
         for pair, (table, count) in sums.items():
             self.pairs.table(flat, int(self.pairs.place[pair]))[:] = table / count
-        correct(self.pairs, flat, self.total, [one for one in self._outside if one.attributes not in sums])
+        left = sorted(outside.keys() - sums.keys())
+        if self._references is not None:
+            for pair in left:
+                place = int(self.pairs.place[pair])
+                table = self.pairs.table(flat, place)
+                table[:] = rake(self.pairs.table(self._references, place), table.sum(axis=1), table.sum(axis=0))
+        correct(self.pairs, flat, self.total, [one for pair in left for one in outside[pair]])
         return flat
 
     def marginal(self, attributes: Sequence[int], evidence: Sequence[Factor] = ()) -> NDArray[np.float64]:
@@ -133,21 +148,52 @@ class JointModel:
         if len(attributes) == 2 and known:
             return self._pair(*attributes)
         table = self._chain.marginal(attributes)
-        bought = {frozenset(one.attributes) for one in self._outside}
-        if any(frozenset((attributes[i], attributes[j])) in bought for i, j in known):
+        if any(tuple(sorted((attributes[i], attributes[j]))) in self._outside for i, j in known):
             targets = {(i, j): self._pair(attributes[i], attributes[j]) for i, j in known}
             table = _raked(table, targets)
         return table
 
     def sampler(self, evidence: Sequence[Factor] = ()) -> Sampler:
         """Rows dealt evenly and polished; under evidence, independent rows of the first tree's exact conditional."""
+        from privbayes.sample.goals import Goals
         from privbayes.sample.polished import PolishedSampler  # compiled: loaded only to sample
 
         if evidence:
             return self._chain.sampler(evidence)
-        return PolishedSampler(
-            self._domain.cardinalities, self.tree, self._clique_tables, self.pairs, self.pair_tables, self.weights
+        sizes = self._domain.cardinalities
+        triples = self._polished_triples
+        goals = Goals.of(
+            sizes,
+            [*self.pairs.members, *triples],
+            np.concatenate([self.pair_tables, *(table.ravel() for table in self.clique_marginals(triples))]),
+            np.array([*self.workload.of_pairs(self.pairs.members), *map(self.workload.of_triple, triples)]),
         )
+        return PolishedSampler(sizes, self.tree, self._clique_tables, goals)
+
+    def triple_tables(self, triples: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+        """The tables of triples: as the first tree has them where one of its cliques holds the triple, else what the
+        tables of their pairs say of them.
+        """
+        held = [triple for triple in triples if self._engines[0].home(triple) is not None]
+        inside = dict(zip(held, self.clique_marginals(held), strict=True))
+        return [inside[triple] if triple in inside else self._from_pairs(triple) for triple in triples]
+
+    def _from_pairs(self, attributes: Sequence[int]) -> NDArray[np.float64]:
+        """The product of the columns raked to the tables of all pairs among them."""
+        table = np.ones(())
+        for a in attributes:
+            table = np.multiply.outer(table, self._chain.marginal((a,)))
+        pairs = [(i, j) for j in range(len(attributes)) for i in range(j)]
+        known = [(i, j) for i, j in pairs if self.pairs.place[attributes[i], attributes[j]] >= 0]
+        return _raked(table, {(i, j): self._pair(attributes[i], attributes[j]) for i, j in known}, rounds=_FEW_RAKES)
+
+    def clique_marginals(self, sets: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+        """The tables of attributes that lie inside a clique of the first tree, as it has them."""
+        engine = self._engines[0]
+        slots = engine.slots(sets)
+        engine.infer(self._log_weight(0))
+        values = engine.marginals(slots)
+        return [slots.over(values, members).copy() for members in sets]
 
     def structure(self) -> Mapping[str, Any]:
         """The trees by names, and how their fits ended."""
@@ -156,8 +202,9 @@ class JointModel:
             "kind": KIND,
             "form": self.form,
             "total": self.total,
-            "weights": list(self.weights),
+            "workload": self.workload.to_dict(names),
             "groups": [groups and [codes.tolist() for codes in groups] for groups in self.groups],
+            "references": self._references is not None,
             "trees": [
                 {
                     "cliques": [[names[a] for a in clique] for clique in fit.tree.cliques],
@@ -192,7 +239,8 @@ class JointModel:
                 )
             )
             start += cells
-        if start != len(parameters) or len(structure["weights"]) != len(domain):
+        references = parameters[start:] if structure["references"] else None
+        if references is None and start != len(parameters):
             raise ValueError("the potentials do not fit their tables")
         return JointModel(
             domain,
@@ -200,25 +248,37 @@ class JointModel:
             form=structure["form"],
             total=float(structure["total"]),
             fits=fits,
-            weights=[float(weight) for weight in structure["weights"]],
+            workload=Workload.from_dict(structure["workload"], domain.names),
             groups=_groups(domain, structure["groups"], tables),
             network=BayesianNetwork.from_plain(domain, structure["network"]) if "network" in structure else None,
+            references=references,
         )
 
     @cached_property
-    def _outside(self) -> list[Observation]:
-        """Pairs that were bought though no clique of the first tree holds them. Of the many pairs inside blocks, those
-        that were believed to depend: what no tree was fitted to is noise.
+    def _outside(self) -> dict[tuple[int, ...], list[Observation]]:
+        """Pairs that no clique of the first tree holds, though something is known of them, and what was bought. Of the
+        many pairs inside blocks, those that were believed to depend: what no tree was fitted to is noise.
         """
         fitted = {frozenset(slot) for fit in self.fits for slot in fit.slots}
-        return [
-            one
-            for one in observations_of(self._domain, self.tables, self.form, self.groups)
-            if len(one.attributes) == 2
-            and self._engines[0].home(one.attributes) is None
-            and self.pairs.place[one.attributes] >= 0
-            and (self.form != "blocks" or frozenset(one.attributes) in fitted)
-        ]
+        first, pairs = self._engines[0], self.pairs
+        known = pairs.members if self._references is not None else ()
+        found: dict[tuple[int, ...], list[Observation]] = {pair: [] for pair in known if first.home(pair) is None}
+        for one in observations_of(self._domain, self.tables, self.form, self.groups):
+            pair = one.attributes
+            if len(pair) != 2 or first.home(pair) is not None or pairs.place[pair] < 0:
+                continue
+            if self.form != "blocks" or frozenset(pair) in fitted:
+                found.setdefault(pair, []).append(one)
+        return found
+
+    @cached_property
+    def _polished_triples(self) -> list[tuple[int, ...]]:
+        """The wanted triples that the first tree can speak for, smallest first as far as there is room."""
+        sizes = self._domain.cardinalities
+        cells = {triple: prod(sizes[a] for a in triple) for triple in self.workload.triples_within(self.tree.cliques)}
+        found = sorted(cells, key=lambda triple: (cells[triple], triple))
+        room = int(np.searchsorted(np.cumsum([cells[triple] for triple in found]), TRIPLES_CELLS, side="right"))
+        return found[: min(room, TRIPLES)]
 
     def _log_weight(self, t: int) -> NDArray[np.float64]:
         return self._engines[t].log_weights(self._slots[t], self.fits[t].potentials)
@@ -251,9 +311,11 @@ def _groups(domain: Domain, entries: Sequence[Any], tables: Tables) -> list[Grou
     return found
 
 
-def _raked(table: NDArray[np.float64], targets: Mapping[tuple[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _raked(
+    table: NDArray[np.float64], targets: Mapping[tuple[int, int], NDArray[np.float64]], rounds: int = _RAKES
+) -> NDArray[np.float64]:
     """The table moved to these tables of pairs of its axes, in rounds, as far as they agree with each other."""
-    for _ in range(_RAKES):
+    for _ in range(rounds):
         worst = 0.0
         for (i, j), target in targets.items():
             seen = table.sum(axis=tuple(a for a in range(table.ndim) if a not in (i, j)))

@@ -94,8 +94,11 @@ def fit_tree(
     *,
     passes: int = PASSES,
     progress: Callable[[int, int], None] | None = None,
+    start: TreeFit | None = None,
 ) -> TreeFit:
-    """The fit to observations that lie inside the tree's cliques. The same inputs give the same fit."""
+    """The fit to observations that lie inside the tree's cliques. The same inputs give the same fit. With a ``start``,
+    a fit on the same tree, entropy is relative to that instead of the columns' product.
+    """
     from privbayes.model.max_entropy_kernels import spread
 
     if (
@@ -104,11 +107,16 @@ def fit_tree(
         or not all(np.all(q > 0) for q in columns)
     ):
         raise ValueError("a fit needs a positive total, and a positive share for every value of every column")
-    layout = _lay_out(engine, columns, total, observations)
+    layout = _lay_out(engine, columns, total, observations, start)
     ones = engine.slots([(a,) for a in range(len(columns))])
     logs = np.log(np.concatenate([columns[slot[0]] for slot in ones.attributes]))
+    base = engine.log_weights(ones, logs)
+    began = np.zeros(layout.slots.cells)
+    if start is not None:
+        began[: len(start.potentials) - len(logs)] = start.potentials[len(logs) :]  # its slots come first
+        base = base + engine.log_weights(layout.slots, began)
     found = minimise(
-        _objective(engine, engine.log_weights(ones, logs), total, layout),
+        _objective(engine, base, total, layout),
         np.zeros(len(layout.observed)),
         passes=passes,
         slope_tolerance=_SLOPE,
@@ -121,7 +129,7 @@ def fit_tree(
     return TreeFit(
         tree=engine.tree,
         slots=(*ones.attributes, *layout.slots.attributes),
-        potentials=np.concatenate([logs, potentials]),
+        potentials=np.concatenate([logs, began + potentials]),
         report=FitReport(passes=found.passes, slope=largest, converged=found.converged, cells=engine.cells),
     )
 
@@ -153,12 +161,19 @@ def _objective(
 
 
 def _lay_out(
-    engine: Propagation, columns: Sequence[Table], total: float, observations: Sequence[Observation]
+    engine: Propagation,
+    columns: Sequence[Table],
+    total: float,
+    observations: Sequence[Observation],
+    start: TreeFit | None,
 ) -> _Layout:
-    slots = engine.slots([sorted(members) for members in _maximal([frozenset(o.attributes) for o in observations])])
+    wanted = _maximal([frozenset(one.attributes) for one in observations])
+    if start is not None:
+        wanted = list(dict.fromkeys([*map(frozenset, start.slots[len(columns) :]), *wanted]))
+    slots = engine.slots([sorted(members) for members in wanted])
     holders = _holders(slots)
     sizes = [prod(one.table.shape) for one in observations]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     lengths = np.zeros((len(observations), max((one.table.ndim for one in observations), default=1)), np.int64)
     source, target, observed, ridge, curvature = [], [], [], [], []
     for o, one in enumerate(observations):
@@ -182,14 +197,14 @@ def _lay_out(
             group, length = groups[attribute], lengths_of[attribute]
             cells = (cells[:, None] * length + group).ravel()
             counts = np.multiply.outer(counts, np.bincount(group, columns[attribute], length)).ravel()
-        source.append(start[o] + cells)
+        source.append(first[o] + cells)
         target.append(slots.start[place] + np.arange(len(cells)))
         observed.append(table.ravel())
         ridge.append(_ridge(one, counts))
         seen = table.ravel() + (counts if one.centred else 0.0)
         curvature.append(np.maximum(seen, _LEAST * counts) + ridge[-1] + 1.0)
     return _Layout(
-        start=start,
+        start=first,
         lengths=lengths,
         source=_joined(source).astype(np.int64),
         target=_joined(target).astype(np.int64),
