@@ -165,7 +165,7 @@ def _lay_out(
     columns: Sequence[Table],
     total: float,
     observations: Sequence[Observation],
-    start: TreeFit | None,
+    start: TreeFit | None = None,
 ) -> _Layout:
     wanted = _maximal([frozenset(one.attributes) for one in observations])
     if start is not None:

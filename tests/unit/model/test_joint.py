@@ -12,6 +12,7 @@ import pytest
 from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Attribute, Domain
 from privbayes.core.residuals import Coordinates
+from privbayes.core.workload import Workload
 from privbayes.errors import UnsupportedError
 from privbayes.model import joint
 from privbayes.model.columns import Columns
@@ -134,9 +135,8 @@ def test_a_pair_outside_the_first_tree_is_corrected_and_reaches_larger_tables_an
 @pytest.mark.parametrize("trees", [[FIRST], [FIRST, SECOND]])
 def test_a_file_gives_the_same_model_back(trees: list[CliqueTree]) -> None:
     full = truth()
-    model = model_of(
-        trees, [*(released(full, axes) for axes in INSIDE), released(full, ACROSS)], weights=(1, 2, 1, 1, 1)
-    )
+    tables = [*(released(full, axes) for axes in INSIDE), released(full, ACROSS)]
+    model = model_of(trees, tables, workload=Workload(columns=(1.0, 2.0, 1.0, 1.0, 1.0), triples=True))
     again = JointModel.rebuilt(DOMAIN, model.structure(), model.tables, model.parameters)
     assert again.structure() == model.structure()
     assert np.array_equal(again.pair_tables, model.pair_tables)
@@ -170,7 +170,7 @@ def test_a_single_column_and_columns_of_one_value() -> None:
         {"form": "wholesale"},
         {"total": 0.0},
         {"total": float("nan")},
-        {"weights": [1.0]},
+        {"workload": {"columns": [1.0], "sets": [], "triples": False, "target": None}},
         {"trees": []},
         {"network": {"a": []}},
     ],
