@@ -24,8 +24,8 @@ from privbayes.structure.links import Links
 
 __all__ = ["FINENESSES", "Ware", "column_wares", "pair_wares"]
 
-FINENESSES = (10, 6, 4, 2)  # groups of values, besides the values themselves
-_MOST = 20_000  # offers, about a second's work
+FINENESSES = (12, 8, 6, 4, 3, 2)  # groups of values, besides the values themselves
+_MOST = 20_000  # offers over groups, about a second's work
 _LOSS = 2.0  # the power to which the captured shares of two columns are raised: what both lose is more than each alone
 
 
@@ -62,7 +62,7 @@ def pair_wares(
         known.setdefault(one.attributes, []).append(one)
     wares = []
     finest = tuple(attribute[0] for attribute in levels)
-    room = _MOST - len(links.pairs)
+    room = _MOST
     grouped = set()  # pairs that there is room to offer over groups, those with the largest errors first
     for k in np.argsort(-links.errors, kind="stable"):
         room -= prod(len(levels[a]) for a in links.pairs[k])

@@ -50,6 +50,10 @@ class Goals:
             entries=np.array([entry for entries in of_attribute for entry in entries], np.int32).reshape(-1, 6),
         )
 
+    def steps(self, sizes: Sequence[int]) -> int:
+        """What it takes to weigh every value of one row."""
+        return int(np.diff(self.first) @ np.array(sizes))
+
     def cells(self, rows: int) -> NDArray[np.float64]:
         """For a table of so many rows: of every cell, what it has above its goal while it is empty, and its weight."""
         wanted = rows * self.targets

@@ -18,9 +18,9 @@ __all__ = ["PolishedSampler"]
 
 PASSES = 2
 PART_ROWS = 32_768  # fixed: parts are polished side by side, each toward its own share of the targets
-
 SLICE_ROWS = 4_096
 STILL = 0.005  # of values: where a slice of rows moves fewer after the first pass, nothing is left to gain
+WORK = 10_000_000_000  # steps of polishing a draw, some half a minute; the first rows polished bring most of the gain
 
 
 class PolishedSampler:
@@ -54,7 +54,9 @@ class PolishedSampler:
 
             def work(start: int, stop: int) -> None:
                 for part in range(start, stop):
-                    self._polish(codes[edges[part] : edges[part + 1]], np.random.default_rng(seeds[part]))
+                    self._polish(
+                        codes[edges[part] : edges[part + 1]], np.random.default_rng(seeds[part]), WORK // parts
+                    )
 
             run_parts(work, [(part, part + 1) for part in range(parts)], available_cores())
         return tuple(np.ascontiguousarray(column) for column in codes.T)
@@ -76,7 +78,7 @@ class PolishedSampler:
                 joint, codes[:, a] = np.divmod(joint, self._sizes[a])
         return codes
 
-    def _polish(self, codes: NDArray[np.int32], rng: np.random.Generator) -> None:
+    def _polish(self, codes: NDArray[np.int32], rng: np.random.Generator, work: int) -> None:
         from privbayes.sample.row_kernels import count_cells, polish
 
         goals = self._goals
@@ -86,7 +88,10 @@ class PolishedSampler:
         for again in range(PASSES):
             rows, attributes = rng.permutation(len(codes)), rng.permutation(len(sizes))
             for start in range(0, len(rows), SLICE_ROWS):
+                if work < 0:
+                    return
                 some = rows[start : start + SLICE_ROWS]
+                work -= len(some) * goals.steps(self._sizes)
                 moved = polish(codes, sizes, goals.first, goals.entries, cells, some, attributes)
                 if again and moved < STILL * some.size * len(sizes):
                     return
