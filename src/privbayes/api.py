@@ -243,6 +243,9 @@ class Best(BestSpec, Method):
     neighbours: "replace" (the number of rows is public) or "add-remove".
     encoding: "hierarchical" or "vanilla".
     effort: "quick", "normal" or "thorough": how large the model may grow, and how long it is fitted.
+    workload: what is to be right: "pairs" of columns, "triples" too, or a list such as [["age", "income"], ...].
+    target: a column to be predicted: its pairs weigh more, and triples with it are bought.
+    weights: how much columns count, such as {"age": 2.0}; 1 where nothing is said.
     """
 
     name: ClassVar[str] = "best"

@@ -42,6 +42,9 @@ def schema(tmp_path: Path) -> Path:
         (["fit", "T", "-s", "S", "-e", "1", "--beta", "1", "-o", "O"], ["--beta"]),
         (["fit", "T", "-s", "S", "-e", "1", "--theta", "0", "-o", "O"], ["--theta"]),
         (["fit", "T", "-s", "S", "-e", "1", "--network", "T", "-o", "O"], ["--network", "JSON"]),
+        (["fit", "T", "-s", "S", "-e", "1", "--weight", "sex", "-o", "O"], ["--weight", "COLUMN=NUMBER"]),
+        (["fit", "T", "-s", "S", "-e", "1", "--weight", "sex=much", "-o", "O"], ["--weight", "COLUMN=NUMBER"]),
+        (["plan", "-s", "S", "--rows", "9", "-e", "1", "--weight", "a=1", "--weight", "a=2"], ["--weight", "twice"]),
         (["fit", "T", "-s", "S", "-e", "1", "-o", "-"], ["stdout"]),
         (["fit", "T", "-s", "S", "-e", "1", "-o", "nowhere/m.pbm"], ["nowhere", "does not exist"]),
         (["fit", "T", "-s", "S", "-o", "O"], ["--epsilon"]),
@@ -128,6 +131,12 @@ def test_a_foreign_and_a_cut_model_file(run: Run, clinic: Clinic, tmp_path: Path
 def test_unknown_columns_and_values_in_questions(run: Run, clinic: Clinic, tmp_path: Path) -> None:
     run("marginal", clinic.model, "sex,shoe_size").refused(1, "shoe_size")
     run("marginal", clinic.model, "patient_id").refused(1, "patient_id")
+    fit = ("fit", clinic.table, "-s", clinic.schema, "-e", 1, "-o", tmp_path / "m.pbm")
+    run(*fit, "--target", "shoe_size").refused(1, "target", "shoe_size")
+    run(*fit, "--weight", "shoe_size=2").refused(1, "weights", "shoe_size")
+    run(*fit, "--weight", "sex=0").refused(1, "sex", "above 0")
+    run(*fit, "--workload", "sex,shoe_size").refused(1, "workload", "shoe_size")
+    run(*fit, "--workload", "everything").refused(1, "workload", "everything")
     run("sample", clinic.model, "-o", tmp_path / "s.csv", "--where", "shoe_size=44").refused(1, "shoe_size")
     run("sample", clinic.model, "-o", tmp_path / "s.csv", "--where", "sex=Teapot").refused(1, "sex")
     assert list(tmp_path.iterdir()) == []

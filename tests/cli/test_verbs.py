@@ -44,6 +44,19 @@ def test_version(run: Run) -> None:
     assert run("--version").out.startswith("privbayes ")
 
 
+def test_what_is_wanted_is_said_and_kept(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    model = tmp_path / "m.pbm"
+    wanted = ["--workload", "sex,age", "--workload", "age,severity,sex", "--target", "severity", "--weight", "age=2"]
+    fitted = run("fit", clinic.table, "-s", clinic.schema, "-e", 1, "--delta", 1e-9, "-o", model, "--json", *wanted)
+    assert fitted.code == 0
+    spec = _json(run("inspect", model, "--json").out)["spec"]
+    assert spec["workload"] == [["sex", "age"], ["age", "severity", "sex"]]
+    assert spec["target"] == "severity"
+    assert spec["weights"] == {"age": 2.0}
+    planned = run("plan", "-s", clinic.schema, "--rows", 500, "-e", 1, "--delta", 1e-9, "--workload", "triples")
+    assert planned.code == 0
+
+
 def test_draft_check_fit_sample(run: Run, clinic: Clinic, tmp_path: Path) -> None:
     schema, model, synthetic = tmp_path / "s.yaml", tmp_path / "m.pbm", tmp_path / "synthetic.csv"
 

@@ -9,7 +9,7 @@ import pytest
 
 from privbayes.core.domain import Attribute, Domain
 from privbayes.counts.memory import MemoryBackend
-from privbayes.structure.pair_errors import exact_errors, pair_error_sensitivity
+from privbayes.structure.pair_errors import GRID, errors_against, exact_errors, pair_error_sensitivity
 
 SIZES = (2, 2, 3)
 DOMAIN = Domain(tuple(Attribute.flat(f"x{i}", size) for i, size in enumerate(SIZES)))
@@ -17,10 +17,16 @@ TABLES = list(itertools.combinations(range(3), 2))
 ROWS = list(itertools.product(*map(range, SIZES)))
 
 
+TRIPLE = (0, 1, 2)
+
+
 def errors(rows: tuple[tuple[int, ...], ...], columns: list[np.ndarray], total: float) -> np.ndarray:
     codes = np.array(rows, np.uint8).reshape(-1, 3)
     backend = MemoryBackend(DOMAIN, [np.ascontiguousarray(column) for column in codes.T], threads=1)
-    return exact_errors(backend, TABLES, columns, total)
+    pairs = exact_errors(backend, TABLES, columns, total)
+    skewed = np.arange(12) % 5 * total  # a triple is compared with any released counts, not only with a product
+    reference = np.rint(GRID * (skewed if total != 3 else 3 * np.eye(12)[0])).astype(np.int64)
+    return np.append(pairs, errors_against(backend, [TRIPLE], lambda _: reference))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -36,7 +42,7 @@ def test_no_row_moves_the_vector_past_its_bound(neighbours: str, seed: int) -> N
         for n in range(1, 4)
         for rows in itertools.combinations_with_replacement(ROWS, n)
     }
-    bound = pair_error_sensitivity(neighbours, len(TABLES))  # type: ignore[arg-type]
+    bound = pair_error_sensitivity(neighbours, len(TABLES) + 1)  # type: ignore[arg-type]
     worst = np.zeros(3)
     for rows, before in found.items():
         for row in ROWS:

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from privbayes.core.residuals import Coordinates, centred, pooled
 from privbayes.measure.residuals import residual_sensitivity
 
-SHAPES = [*itertools.product((1, 2, 3, 4), repeat=1), *itertools.product((1, 2, 3, 5), repeat=2), (2, 2, 2), (3, 2, 4)]
+SHAPES = [
+    *itertools.product((1, 2, 3, 4), repeat=1),
+    *itertools.product((1, 2, 3, 5), repeat=2),
+    *itertools.product((1, 2, 3), repeat=3),
+    (3, 2, 4),
+    (4, 4, 3),
+]
 
 
 def coordinates_of_rows(coordinates: Coordinates) -> list[np.ndarray]:

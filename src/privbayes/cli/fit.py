@@ -26,14 +26,19 @@ from privbayes.cli.options import (
     Phi,
     Score,
     SourceTable,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     check_engine,
     check_method,
     check_target,
     given,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +69,9 @@ def fit(
     phi: Phi = None,
     merge: Merge = None,
     infer: Infer = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -92,6 +100,9 @@ def fit(
         phi=phi,
         merge=merge,
         infer=infer,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     model.save(output)
     if json:

@@ -35,9 +35,12 @@ __all__ = [
     "Seed",
     "SourceTable",
     "TableOut",
+    "Target",
     "Theta",
     "UsedSchema",
+    "Weight",
     "Where",
+    "Workload",
     "check_method",
     "check_positive",
     "check_target",
@@ -45,6 +48,8 @@ __all__ = [
     "given",
     "read_edges",
     "read_network",
+    "read_weights",
+    "read_workload",
 ]
 
 TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
@@ -202,6 +207,22 @@ Effort = Annotated[
     _expert("--effort", help="How much time method best may spend for accuracy; normal if not given."),
 ]
 
+Workload = Annotated[
+    list[str] | None,
+    _expert(
+        *("--workload",),
+        metavar="WHAT",
+        help="What is to be right: pairs (the default), triples, or two or three columns, as A,B; repeat for more.",
+    ),
+]
+Target = Annotated[
+    str | None, _expert("--target", metavar="COLUMN", help="A column that is to be predicted from the others.")
+]
+Weight = Annotated[
+    list[str] | None,
+    _expert("--weight", metavar="COLUMN=NUMBER", help="How much a column counts, 1 if not given; repeat for more."),
+]
+
 
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given; the others are left to the method's own defaults."""
@@ -221,6 +242,32 @@ def conditions(texts: Sequence[str] | None) -> dict[str, str | None] | None:
             raise typer.BadParameter(f"column {column!r} is given twice", param_hint="--where")
         where[column] = value or None
     return where
+
+
+def read_workload(texts: Sequence[str] | None) -> str | list[list[str]] | None:
+    """``pairs`` and ``triples`` as they are; ``age,income`` as a list of columns."""
+    if not texts:
+        return None
+    if len(texts) == 1 and "," not in texts[0]:
+        return texts[0]
+    return [[name.strip() for name in text.split(",")] for text in texts]
+
+
+def read_weights(texts: Sequence[str] | None) -> dict[str, float] | None:
+    """From ``age=2`` to ``{"age": 2.0}``."""
+    weights: dict[str, float] = {}
+    for text in texts or ():
+        column, _, number = text.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            column = ""
+        if not column:
+            raise typer.BadParameter(f"{text!r} is not of the form COLUMN=NUMBER", param_hint="--weight")
+        if column in weights:
+            raise typer.BadParameter(f"column {column!r} is given twice", param_hint="--weight")
+        weights[column] = weight
+    return weights or None
 
 
 def read_network(path: str | None) -> dict[str, Any] | None:

@@ -26,12 +26,17 @@ from privbayes.cli.options import (
     Network,
     Phi,
     Score,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
+    Workload,
     check_method,
     given,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 
 __all__ = ["plan"]
@@ -59,6 +64,9 @@ def plan(
     phi: Phi = None,
     merge: Merge = None,
     infer: Infer = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
@@ -82,6 +90,9 @@ def plan(
         phi=phi,
         merge=merge,
         infer=infer,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     result = api.plan(
         api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options

@@ -31,13 +31,18 @@ from privbayes.cli.options import (
     Seed,
     SourceTable,
     TableOut,
+    Target,
     Theta,
     UsedSchema,
+    Weight,
     Where,
+    Workload,
     check_target,
     conditions,
     read_edges,
     read_network,
+    read_weights,
+    read_workload,
 )
 from privbayes.cli.sample import write_sample
 
@@ -70,6 +75,9 @@ def synthesize(
     phi: Phi = None,
     merge: Merge = None,
     infer: Infer = None,
+    workload: Workload = None,
+    target: Target = None,
+    weight: Weight = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -101,6 +109,9 @@ def synthesize(
         phi=phi,
         merge=merge,
         infer=infer,
+        workload=read_workload(workload),
+        target=target,
+        weights=read_weights(weight),
     )
     if model is not None:
         fitted.save(model)

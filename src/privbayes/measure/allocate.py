@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -61,6 +62,7 @@ def noise_harm(
     return harm
 
 
+@lru_cache(maxsize=4_096)
 def unit_variance(coordinates: Coordinates, unit: PrivacyUnit, *, pure: bool) -> float:
     """The variance v that a share of 1 buys (v falls with the share under zCDP, with its square under pure epsilon)."""
     bound = residual_sensitivity(coordinates, unit.neighbours).for_rows(unit.rows_per_person)

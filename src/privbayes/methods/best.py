@@ -2,7 +2,7 @@
 
     BUY     the number of rows (where it is private) and the columns' deviations from their mean
     SELECT  how far every pair is from the product of its columns, and from that what to buy, at one common price
-    BUY     interaction parts of tables, and the columns once more
+    BUY     interaction parts of tables, and the columns once more (where triples are wanted too: `methods/triples.py`)
     INFER   maximum entropy under a ridge on a junction tree that holds as much of what was bought as it can, and on
             further trees for the rest; rows are dealt from the first and polished toward all
 
@@ -11,27 +11,32 @@ The research behind it, and what each step is worth, is told in docs/best.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
+from privbayes.core.workload import Workload
 from privbayes.counts.backend import CountingBackend
 from privbayes.errors import UnsupportedError
 from privbayes.measure.allocate import allocate, exact_shares, noise_harm
 from privbayes.measure.marginals import MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
 from privbayes.methods.plan import Plan
+from privbayes.methods.triples import HELD, buy_triples, select_triples, worth_a_clique
+from privbayes.methods.wanted import check_wanted, wanted
 from privbayes.methods.wares import FINENESSES, column_wares, pair_wares
 from privbayes.model.columns import Columns
 from privbayes.model.joint import PAIR_CELLS, PAIRS_CELLS, JointModel
 from privbayes.model.joint_fit import fit_trees
-from privbayes.model.observations import Form, combined, excess_error, observed
+from privbayes.model.observations import Form, Observation, combined, excess_error, observed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
@@ -75,6 +80,9 @@ class BestSpec:
 
     encoding: str = "hierarchical"
     effort: str = "normal"
+    workload: str | Sequence[Sequence[str]] = "pairs"
+    target: str | None = None
+    weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.encoding not in ("hierarchical", "vanilla"):
@@ -83,19 +91,41 @@ class BestSpec:
             )
         if self.effort not in EFFORTS:
             raise UnsupportedError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
+        check_wanted(self.workload, self.target, self.weights)
+
+    def wanted(self, domain: Domain) -> Workload:
+        """What the table is wanted for, in attributes."""
+        return wanted(self.workload, self.target, self.weights, domain.names)
 
 
 def fit(
     spec: BestSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
 ) -> tuple[JointModel, int]:
     """Buy columns, select, buy tables, infer. Also returns the number of rows: public, or as bought."""
+    workload = spec.wanted(counts.domain)
     n = measure_total(counts, ledger, ledger.total * TOTAL)
     bought = list(_buy_columns(counts, ledger, _stage(progress, "columns")))
     columns = _known_columns(counts.domain, bought, n, ledger)
     links = _select(counts, ledger, columns, n)
-    bought += _buy_tables(counts, ledger, columns, links, _stage(progress, "tables"))
+    held = ledger.remaining * HELD if workload.wants_triples and not ledger.budget.is_pure else Fraction(0)
+    bought += _buy_tables(counts, ledger, columns, links, workload, ledger.remaining - held, _stage(progress, "tables"))
     columns = _known_columns(counts.domain, bought, n, ledger)
-    return infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "fit")), n
+    trees, triples = None, None
+    if held:
+        draft = infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "draft"))
+        trees = [one.tree for one in draft.fits]
+        seen = _seen(counts.domain, bought, _form(ledger))
+        beyond = select_triples(counts, ledger, draft, links, seen, columns, workload)
+        more = worth_a_clique(ledger, trees, beyond, seen, columns, workload)
+        if more:
+            trees = _grow(spec, counts.domain, _believed(seen, columns, links, workload)[1], more)
+        beyond = beyond.within(trees[0])
+        report = _stage(progress, "triples")
+        bought += buy_triples(counts, ledger, beyond, seen, columns, workload, report)
+        triples = beyond.links
+        columns = _known_columns(counts.domain, bought, n, ledger)
+    model = infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "fit"), triples, trees)
+    return model, n
 
 
 def infer(
@@ -106,37 +136,74 @@ def infer(
     links: Links,
     form: Form,
     report: Callable[[int, int], None] | None = None,
+    triples: Links | None = None,
+    trees: Sequence[CliqueTree] | None = None,
 ) -> JointModel:
-    """From what was released to the model: all of it is post-processing."""
-    effort = EFFORTS[spec.effort]
-    seen = combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
-    believed = dict(zip(links.pairs, links.errors.tolist(), strict=True))
-    observations, gains = [], {}
-    for one in seen:
-        if len(one.attributes) == 2:
-            expected = columns.expected(one.attributes, one.groups)
-            error = believed[one.attributes] if links.deviation else excess_error(one, expected)
-            harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
-            gains[one.attributes] = max(error - float(harm[0]), 1.0)
-            one = replace(one, strength=max(error, links.deviation, 1.0) / columns.total)
-        observations.append(one)
-    trees = grow_trees(
-        domain.cardinalities,
-        list(gains),
-        np.array(list(gains.values())),
-        clique_cells=effort.clique_cells,
-        total_cells=effort.tree_cells,
-        most=effort.trees,
-    )
-    fits = fit_trees(trees, columns, observations, passes=effort.passes, progress=report)
+    """From what was released to the model: all of it is post-processing. Triples lie in trees that are given."""
+    workload = spec.wanted(domain)
+    observations, gains = _believed(_seen(domain, bought, form), columns, links, workload, triples)
+    trees = trees or _grow(spec, domain, gains)
+    fits = fit_trees(trees, columns, observations, passes=EFFORTS[spec.effort].passes, progress=report)
     return JointModel(
         domain,
         [(table.axes, table.measurement) for table in bought],
         form=form,
         total=columns.total,
         fits=fits,
+        workload=workload,
         groups=[table.groups for table in bought],
     )
+
+
+def _believed(
+    seen: Sequence[Observation], columns: Columns, links: Links, workload: Workload, triples: Links | None = None
+) -> tuple[list[Observation], dict[tuple[int, ...], float]]:
+    """What was bought, with how far it is thought to lie from what columns (or pairs) say; and what each pair is worth
+    to a tree.
+    """
+    believed: dict[tuple[int, ...], float] = {}
+    for found in (links, triples) if triples else (links,):
+        believed.update(zip(found.pairs, found.errors.tolist(), strict=True))
+    observations: list[Observation] = []
+    gains: dict[tuple[int, ...], float] = {}
+    for one in seen:
+        error = believed.get(one.attributes, 0.0)
+        if len(one.attributes) == 2:
+            expected = columns.expected(one.attributes, one.groups)
+            error = error if links.deviation else excess_error(one, expected)
+            harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
+            gains[one.attributes] = workload.of_table(one.attributes) * max(error - float(harm[0]), 1.0)
+            error = max(error, links.deviation)
+        if len(one.attributes) > 1:
+            one = replace(one, strength=max(error, 1.0) / columns.total)
+        observations.append(one)
+    return observations, gains
+
+
+def _grow(
+    spec: BestSpec,
+    domain: Domain,
+    gains: Mapping[tuple[int, ...], float],
+    triples: Mapping[tuple[int, ...], float] | None = None,
+) -> list[CliqueTree]:
+    """Trees that hold much of what pairs are worth. What a triple is worth counts for all its pairs."""
+    worth: dict[tuple[int, ...], float] = dict(gains)
+    for triple, gain in (triples or {}).items():
+        for pair in combinations(triple, 2):
+            worth[pair] = worth.get(pair, 0.0) + gain
+    effort = EFFORTS[spec.effort]
+    return grow_trees(
+        domain.cardinalities,
+        [(a, b) for a, b in worth],
+        np.array(list(worth.values())),
+        clique_cells=effort.clique_cells,
+        total_cells=effort.tree_cells,
+        most=effort.trees,
+    )
+
+
+def _seen(domain: Domain, bought: Sequence[MeasuredTable], form: Form) -> list[Observation]:
+    return combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
 
 
 def _buy_columns(
@@ -167,19 +234,22 @@ def _buy_tables(
     ledger: Ledger,
     columns: Columns,
     links: Links,
+    workload: Workload,
+    share: Fraction,
     report: Callable[[int, int], None] | None,
 ) -> tuple[MeasuredTable, ...]:
-    """What is left of the budget, shared over interaction tables of pairs and columns at one price."""
+    """A share of the budget, spread over interaction tables of pairs and columns at one price."""
     domain, pure = counts.domain, ledger.budget.is_pure
-    wares = pair_wares(domain, columns, links, ledger.unit, pure=pure, finenesses=() if pure else FINENESSES)
-    wares += column_wares(domain, columns, ledger.unit, pure=pure, first_item=len(links.pairs))
+    finenesses = () if pure else FINENESSES
+    wares = pair_wares(domain, columns, links, workload, ledger.unit, pure=pure, finenesses=finenesses)
+    wares += column_wares(domain, columns, workload, ledger.unit, pure=pure, first_item=len(links.pairs))
     if not wares:
         return ()
-    shares = allocate([ware.offer for ware in wares], float(ledger.remaining), pure=pure)
+    shares = allocate([ware.offer for ware in wares], float(share), pure=pure)
     if not shares.sum() > 0:
         shares = np.array([float(len(ware.axes) == 1) for ware in wares])
-    kept = [ware for ware, share in zip(wares, shares, strict=True) if share > 0]
-    spend = exact_shares(shares[shares > 0], ledger.remaining)
+    kept = [ware for ware, part in zip(wares, shares, strict=True) if part > 0]
+    spend = exact_shares(shares[shares > 0], share)
     return measure_residuals(
         counts, ledger, [ware.axes for ware in kept], spend, report, [ware.groups for ware in kept]
     )

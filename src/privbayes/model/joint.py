@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.domain import Domain
 from privbayes.core.pairs import Pairs
+from privbayes.core.workload import Workload
 from privbayes.errors import UnsupportedError
 from privbayes.model.chain import Chain
 from privbayes.model.clique_tree import clique_tree_chain
@@ -26,12 +27,14 @@ from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
 from privbayes.privacy.released import Measurement
 
-__all__ = ["KIND", "PAIRS_CELLS", "PAIR_CELLS", "JointModel"]
+__all__ = ["KIND", "PAIRS_CELLS", "PAIR_CELLS", "TRIPLES", "TRIPLES_CELLS", "JointModel"]
 
 KIND = "junction trees"
 PAIR_CELLS = 2**16  # of one pair's table, at most, for it to be bought, corrected or polished
 PAIRS_CELLS = 2**24  # of all pairs' tables together
-_RAKES = 200
+TRIPLES_CELLS = 2**21  # of all triples' tables that rows are polished toward
+TRIPLES = 2_000
+_RAKES, _FEW_RAKES = 200, 10
 
 Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 
@@ -39,7 +42,8 @@ Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 class JointModel:
     """What was released, and the potentials fitted to it on each tree. All else is derived, the same way each time.
 
-    ``form`` says how the released integers stand for tables; ``weights`` how much each attribute counts in polishing.
+    ``form`` says how the released integers stand for tables; ``workload`` which tables rows are polished toward and how
+    much each counts.
     """
 
     def __init__(
@@ -50,7 +54,7 @@ class JointModel:
         form: Form,
         total: float,
         fits: Sequence[TreeFit],
-        weights: Sequence[float] | None = None,
+        workload: Workload | None = None,
         groups: Sequence[Groups | None] | None = None,
     ) -> None:
         if not fits or not total > 0:
@@ -61,7 +65,7 @@ class JointModel:
         self.form: Form = form
         self.total = total
         self.fits = tuple(fits)
-        self.weights = tuple(weights) if weights is not None else (1.0,) * len(domain)
+        self.workload = workload or Workload.pairs(len(domain))
         sizes = domain.cardinalities
         self._engines = tuple(Propagation(fit.tree, sizes, max_cells=MAX_CELLS) for fit in self.fits)
         self._slots = tuple(engine.slots(fit.slots) for engine, fit in zip(self._engines, self.fits, strict=True))
@@ -135,13 +139,45 @@ class JointModel:
 
     def sampler(self, evidence: Sequence[Factor] = ()) -> Sampler:
         """Rows dealt evenly and polished; under evidence, independent rows of the first tree's exact conditional."""
+        from privbayes.sample.goals import Goals
         from privbayes.sample.polished import PolishedSampler  # compiled: loaded only to sample
 
         if evidence:
             return self._chain.sampler(evidence)
-        return PolishedSampler(
-            self._domain.cardinalities, self.tree, self._clique_tables, self.pairs, self.pair_tables, self.weights
+        sizes = self._domain.cardinalities
+        triples = self._polished_triples
+        goals = Goals.of(
+            sizes,
+            [*self.pairs.members, *triples],
+            np.concatenate([self.pair_tables, *(table.ravel() for table in self.clique_marginals(triples))]),
+            np.array([*self.workload.of_pairs(self.pairs.members), *map(self.workload.of_triple, triples)]),
         )
+        return PolishedSampler(sizes, self.tree, self._clique_tables, goals)
+
+    def triple_tables(self, triples: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+        """The tables of triples: as the first tree has them where one of its cliques holds the triple, else what the
+        tables of their pairs say of them.
+        """
+        held = [triple for triple in triples if self._engines[0].home(triple) is not None]
+        inside = dict(zip(held, self.clique_marginals(held), strict=True))
+        return [inside[triple] if triple in inside else self._from_pairs(triple) for triple in triples]
+
+    def _from_pairs(self, attributes: Sequence[int]) -> NDArray[np.float64]:
+        """The product of the columns raked to the tables of all pairs among them."""
+        table = np.ones(())
+        for a in attributes:
+            table = np.multiply.outer(table, self._chain.marginal((a,)))
+        pairs = [(i, j) for j in range(len(attributes)) for i in range(j)]
+        known = [(i, j) for i, j in pairs if self.pairs.place[attributes[i], attributes[j]] >= 0]
+        return _raked(table, {(i, j): self._pair(attributes[i], attributes[j]) for i, j in known}, rounds=_FEW_RAKES)
+
+    def clique_marginals(self, sets: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+        """The tables of attributes that lie inside a clique of the first tree, as it has them."""
+        engine = self._engines[0]
+        slots = engine.slots(sets)
+        engine.infer(self._log_weight(0))
+        values = engine.marginals(slots)
+        return [slots.over(values, members).copy() for members in sets]
 
     def structure(self) -> Mapping[str, Any]:
         """The trees by names, and how their fits ended."""
@@ -150,7 +186,7 @@ class JointModel:
             "kind": KIND,
             "form": self.form,
             "total": self.total,
-            "weights": list(self.weights),
+            "workload": self.workload.to_dict(names),
             "groups": [groups and [codes.tolist() for codes in groups] for groups in self.groups],
             "trees": [
                 {
@@ -185,7 +221,7 @@ class JointModel:
                 )
             )
             start += cells
-        if start != len(parameters) or len(structure["weights"]) != len(domain):
+        if start != len(parameters):
             raise ValueError("the potentials do not fit their tables")
         return JointModel(
             domain,
@@ -193,7 +229,7 @@ class JointModel:
             form=structure["form"],
             total=float(structure["total"]),
             fits=fits,
-            weights=[float(weight) for weight in structure["weights"]],
+            workload=Workload.from_dict(structure["workload"], domain.names),
             groups=_groups(domain, structure["groups"], tables),
         )
 
@@ -214,6 +250,15 @@ class JointModel:
             and self._engines[0].home(one.attributes) is None
             and self.pairs.place[one.attributes] >= 0
         ]
+
+    @cached_property
+    def _polished_triples(self) -> list[tuple[int, ...]]:
+        """The wanted triples that the first tree can speak for, smallest first as far as there is room."""
+        sizes = self._domain.cardinalities
+        cells = {triple: prod(sizes[a] for a in triple) for triple in self.workload.triples_within(self.tree.cliques)}
+        found = sorted(cells, key=lambda triple: (cells[triple], triple))
+        room = int(np.searchsorted(np.cumsum([cells[triple] for triple in found]), TRIPLES_CELLS, side="right"))
+        return found[: min(room, TRIPLES)]
 
     def _log_weight(self, t: int) -> NDArray[np.float64]:
         return self._engines[t].log_weights(self._slots[t], self.fits[t].potentials)
@@ -245,9 +290,11 @@ def _groups(domain: Domain, entries: Sequence[Any], tables: Tables) -> list[Grou
     return found
 
 
-def _raked(table: NDArray[np.float64], targets: Mapping[tuple[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _raked(
+    table: NDArray[np.float64], targets: Mapping[tuple[int, int], NDArray[np.float64]], rounds: int = _RAKES
+) -> NDArray[np.float64]:
     """The table moved to these tables of pairs of its axes, in rounds, as far as they agree with each other."""
-    for _ in range(_RAKES):
+    for _ in range(rounds):
         worst = 0.0
         for (i, j), target in targets.items():
             seen = table.sum(axis=tuple(a for a in range(table.ndim) if a not in (i, j)))

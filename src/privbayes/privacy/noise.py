@@ -87,27 +87,9 @@ class OpenDPNoise:
 
     def add_noise(self, *, pure: bool, sensitivity: Sensitivity, share: Fraction) -> Mechanism:
         """The least noise whose map fits the share."""
-        dp = _opendp()
-        domain = dp.vector_domain(dp.atom_domain(T="i64"))
         if pure:
-            d_in = _proved(sensitivity.l1, "L1", sensitivity)
-            return _calibrate(
-                "discrete laplace",
-                lambda scale: dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale),
-                d_in,
-                share,
-                start=float(d_in / share),
-                invoke=_as_integers,
-            )
-        squared = _proved(sensitivity.l2_squared, "L2", sensitivity)
-        return _calibrate(
-            "discrete gaussian",
-            lambda scale: dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale),
-            _sqrt_up(squared),
-            share,
-            start=sqrt(squared / (2 * share)),
-            invoke=_as_integers,
-        )
+            return _least_laplace(_proved(sensitivity.l1, "L1", sensitivity), share)
+        return _least_gaussian(_proved(sensitivity.l2_squared, "L2", sensitivity), share)
 
     def choose(self, *, pure: bool, sensitivity: Sensitivity, share: Fraction) -> Mechanism:
         """Permute-and-flip (pure), or the exponential mechanism, which costs eps^2/8 under zCDP by bounded range."""
@@ -234,6 +216,34 @@ def _smoothed_rows(delta: Fraction, rows: int, base: int, source: RowSource) -> 
 
 def _as_integers(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(measurement(values), np.int64)
+
+
+@lru_cache(maxsize=4_096)  # a wide table is bought in thousands of small ones at a few prices
+def _least_laplace(l1: int, share: Fraction) -> Mechanism:
+    dp = _opendp()
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    return _calibrate(
+        "discrete laplace",
+        lambda scale: dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale),
+        l1,
+        share,
+        start=float(l1 / share),
+        invoke=_as_integers,
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _least_gaussian(l2_squared: int, share: Fraction) -> Mechanism:
+    dp = _opendp()
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    return _calibrate(
+        "discrete gaussian",
+        lambda scale: dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale),
+        _sqrt_up(l2_squared),
+        share,
+        start=sqrt(l2_squared / (2 * share)),
+        invoke=_as_integers,
+    )
 
 
 def _calibrate(

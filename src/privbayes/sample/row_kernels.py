@@ -8,7 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["count_pairs", "deal", "polish"]
+__all__ = ["count_cells", "deal", "polish"]
+
+_BLOCK = 64  # rows taken through one attribute before the next, so that its tables stay in the nearest cache
 
 
 @njit(nogil=True, cache=True)
@@ -38,71 +40,62 @@ def deal(
 def polish(
     rows: NDArray[Any],
     sizes: NDArray[Any],
-    place: NDArray[Any],
-    start: NDArray[Any],
-    excess: NDArray[Any],
-    weight: NDArray[Any],
+    first: NDArray[Any],
+    entries: NDArray[Any],
+    cells: NDArray[Any],
     row_order: NDArray[Any],
     attribute_order: NDArray[Any],
 ) -> int:
-    """One pass over the cells of a table of rows: each takes the value that most lowers the sum over all pairs' cells
-    of weight (count - target)^2. ``excess`` is count - target and is kept up to date. Returns how many cells moved.
+    """One pass over the values of some rows: each becomes what most lowers the sum over all goals' cells of
+    weight (count - goal)^2. ``cells`` holds count - goal, kept up to date, and weight. Returns how many values moved.
     """
-    d = sizes.size
-    moves = 0
-    most = 0
-    for a in range(d):
+    most, widest = 0, 0
+    for a in range(sizes.size):
         most = max(most, sizes[a])
+        widest = max(widest, first[a + 1] - first[a])
     change = np.zeros(most)
-    for r in row_order:
+    at = np.empty(widest, np.int64)
+    moves = 0
+    for block in range(0, row_order.size, _BLOCK):
         for a in attribute_order:
-            now = rows[r, a]
-            size = sizes[a]
-            for v in range(size):
-                change[v] = 0.0
-            for b in range(d):
-                k = place[a, b]
-                if k < 0:
-                    continue
-                step = sizes[b] if a < b else 1
-                base = start[k] + (rows[r, b] if a < b else rows[r, b] * size)
-                here = base + now * step
-                leave = weight[here] * (1.0 - 2.0 * excess[here])
-                if size == 2:
-                    there = base + (1 - now) * step
-                    change[1 - now] += leave + weight[there] * (1.0 + 2.0 * excess[there])
-                    continue
-                for v in range(size):
-                    there = base + v * step
-                    change[v] += leave + weight[there] * (1.0 + 2.0 * excess[there])
-            best, least = now, -1e-9
-            for v in range(size):
-                if v != now and change[v] < least:
-                    best, least = v, change[v]
-            if best != now:
-                for b in range(d):
-                    k = place[a, b]
-                    if k < 0:
+            size, low = sizes[a], first[a]
+            count = first[a + 1] - low
+            for r in row_order[block : block + _BLOCK]:
+                now = rows[r, a]
+                change[:size] = 0.0
+                for e in range(count):
+                    start, step, b, b_step, c, c_step = entries[low + e]
+                    base = start + rows[r, b] * b_step + rows[r, c] * c_step
+                    at[e] = base
+                    here = base + now * step
+                    leave = cells[here, 1] * (1.0 - 2.0 * cells[here, 0])
+                    if size == 2:
+                        there = base + (1 - now) * step
+                        change[1 - now] += leave + cells[there, 1] * (1.0 + 2.0 * cells[there, 0])
                         continue
-                    step = sizes[b] if a < b else 1
-                    base = start[k] + (rows[r, b] if a < b else rows[r, b] * size)
-                    excess[base + now * step] -= 1.0
-                    excess[base + best * step] += 1.0
-                rows[r, a] = best
-                moves += 1
+                    for v in range(size):
+                        there = base + v * step
+                        change[v] += leave + cells[there, 1] * (1.0 + 2.0 * cells[there, 0])
+                best, least = now, -1e-9
+                for v in range(size):
+                    if v != now and change[v] < least:
+                        best, least = v, change[v]
+                if best != now:
+                    for e in range(count):
+                        step = entries[low + e, 1]
+                        cells[at[e] + now * step, 0] -= 1.0
+                        cells[at[e] + best * step, 0] += 1.0
+                    rows[r, a] = best
+                    moves += 1
     return moves
 
 
 @njit(nogil=True, cache=True)
-def count_pairs(
-    rows: NDArray[Any],
-    sizes: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
-    start: NDArray[Any],
-    counts: NDArray[Any],
-) -> None:
-    """Add the rows to the tables of all pairs."""
-    for r in range(rows.shape[0]):
-        for k in range(first.size):
-            counts[start[k] + rows[r, first[k]] * sizes[second[k]] + rows[r, second[k]]] += 1.0
+def count_cells(columns: NDArray[Any], first: NDArray[Any], entries: NDArray[Any], cells: NDArray[Any]) -> None:
+    """Add rows, given as columns, to the counts of all goals: each table from its first attribute."""
+    for a in range(first.size - 1):
+        for e in range(first[a], first[a + 1]):
+            start, step, b, b_step, c, c_step = entries[e]
+            if a < b and a < c:
+                for r in range(columns.shape[1]):
+                    cells[start + columns[a, r] * step + columns[b, r] * b_step + columns[c, r] * c_step, 0] += 1.0

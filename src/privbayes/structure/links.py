@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -23,13 +23,20 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Links:
-    """Pairs that may be worth a table, each with the L1 error (in rows) that independence is believed to make on it.
-    ``deviation``: of the noise through which errors were seen; a smaller one may be anything.
+    """Pairs (or triples) that may be worth a table, each with the L1 error (in rows) that independence (or a model of
+    pairs) is believed to make on it. ``deviation``: of the noise through which errors were seen; a smaller one may be
+    anything.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[tuple[int, ...], ...]
     errors: Vector
     deviation: float
+
+    def within(self, cliques: Iterable[Sequence[int]]) -> Links:
+        """Those that lie inside one of these cliques."""
+        sets = [frozenset(clique) for clique in cliques]
+        kept = [k for k, pair in enumerate(self.pairs) if any(clique.issuperset(pair) for clique in sets)]
+        return Links(pairs=tuple(self.pairs[k] for k in kept), errors=self.errors[kept], deviation=self.deviation)
 
 
 def measured_links(

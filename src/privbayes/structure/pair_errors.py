@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,16 @@ from privbayes.privacy.released import Measurement
 from privbayes.privacy.sensitivity import Sensitivity
 from privbayes.privacy.unit import Neighbours
 
-__all__ = ["GRID", "draw_pairs", "exact_errors", "measure_errors", "pair_error_sensitivity", "product_reference"]
+__all__ = [
+    "GRID",
+    "draw_pairs",
+    "errors_against",
+    "exact_errors",
+    "measure_errors",
+    "measure_errors_against",
+    "pair_error_sensitivity",
+    "product_reference",
+]
 
 GRID = 64  # counts are compared to this fraction of a row; far below any noise
 _CELLS_A_PASS = 4_000_000
@@ -56,14 +65,21 @@ def product_reference(columns: Columns, total: float, table: Sequence[int]) -> N
 def exact_errors(
     counts: CountingBackend, tables: Sequence[tuple[int, ...]], columns: Columns, total: float
 ) -> NDArray[np.int64]:
-    """E_t of every table (exact and secret)."""
+    """E_t of every table against the product of its columns (exact and secret)."""
+    return errors_against(counts, tables, lambda t: product_reference(columns, total, tables[t]))
+
+
+def errors_against(
+    counts: CountingBackend, tables: Sequence[tuple[int, ...]], reference: Callable[[int], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """E_t of every table against y_t (exact and secret)."""
     domain = counts.domain
     requests = MarginalRequests.of([_axes(domain, table) for table in tables])
     errors = np.empty(len(tables), np.int64)
     for part in requests.passes(domain, _CELLS_A_PASS):
         exact = counts.count(MarginalRequests(requests.axes[part]))
-        for t, table in enumerate(tables[part]):
-            errors[part.start + t] = np.abs(GRID * exact.table(t) - product_reference(columns, total, table)).sum()
+        for t in range(len(tables[part])):
+            errors[part.start + t] = np.abs(GRID * exact.table(t) - reference(part.start + t)).sum()
     return errors
 
 
@@ -81,6 +97,22 @@ def measure_errors(
         pair_error_sensitivity(ledger.unit.neighbours, len(tables)),
         share,
         f"errors of {len(tables)} tables",
+    )
+
+
+def measure_errors_against(
+    counts: CountingBackend,
+    ledger: Ledger,
+    tables: Sequence[tuple[int, ...]],
+    expected: Sequence[NDArray[np.float64]],
+    share: Fraction,
+) -> Measurement:
+    """The errors of tables against counts of their cells (flat) that follow from what was released: constants."""
+    return ledger.release_counts(
+        errors_against(counts, tables, lambda t: np.rint(GRID * expected[t]).astype(np.int64)),
+        pair_error_sensitivity(ledger.unit.neighbours, len(tables)),
+        share,
+        f"errors of {len(tables)} tables against the model",
     )
 
 

@@ -17,6 +17,7 @@ _PENALTIES = (0.0, 0.15, 0.3, 0.5, 0.8)
 _STEPS = (0.1, 0.3, 0.6)
 _TRIES = 40
 _WORK = 2_000_000_000  # inner steps of the search in all, some seconds
+_PATIENCE = 1_000  # pairs in a row that find no room, after which there is none
 _SEED = 20_261_119  # the search is a function of what was released
 _HELD = 0.1  # of a pair's weight is left once a tree holds it
 
@@ -45,20 +46,26 @@ def grow_tree(
     tries = min(_TRIES, max(len(_PENALTIES), int(_WORK / (useful * d * (2 * d + 64)))))
     rng = np.random.default_rng(_SEED)
     best, best_order, best_cliques = -1.0, strength, np.zeros((d, d), np.bool_)
+    tried: set[bytes] = set()
     for attempt in range(tries):
         if attempt < len(_PENALTIES):
             key = strength - _PENALTIES[attempt] * log_cells
         else:
             key = best_order + rng.normal(size=len(pairs)) * rng.choice(_STEPS)
+        order = np.argsort(-key, kind="stable")
+        if order.tobytes() in tried:
+            continue  # columns of equal size know no penalty
+        tried.add(order.tobytes())
         cliques = np.zeros((d, d), np.bool_)
         held = grow_graph(
             first,
             second,
             weights,
-            np.argsort(-key, kind="stable"),
+            order,
             log_size,
             log(clique_cells),
             float(total_cells),
+            max(_PATIENCE, 4 * d),
             cliques,
         )
         if held > best:

@@ -73,24 +73,31 @@ def grow_graph(
     log_size: NDArray[Any],
     log_limit: float,
     total_limit: float,
+    patience: int,
     cliques: NDArray[Any],
 ) -> float:
     """Link pairs in this order as long as no clique passes ``log_limit`` (log cells) and all together not
-    ``total_limit``. Fills the cliques of the result; returns the weight of all pairs that share a clique.
+    ``total_limit``, and until ``patience`` pairs in a row have found no room. Fills the cliques of the result; returns
+    the weight of all pairs that share a clique.
     """
     d = log_size.size
     linked = np.zeros((d, d), np.bool_)
     together = np.zeros((d, d), np.bool_)
     trial = np.empty((d, d), np.bool_)
     _eliminate(linked, log_size, np.inf, cliques)
+    refused = 0
     for k in order:
+        if refused >= patience:
+            break
         a, b = first[k], second[k]
         if weight[k] <= 0.0 or together[a, b] or log_size[a] + log_size[b] > log_limit + _SLACK:
             continue
         linked[a, b] = linked[b, a] = True
         if _eliminate(linked, log_size, log_limit, trial) > total_limit:
             linked[a, b] = linked[b, a] = False
+            refused += 1
             continue
+        refused = 0
         cliques[:] = trial
         together[:] = False
         for v in range(d):
