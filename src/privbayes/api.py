@@ -57,6 +57,7 @@ __all__ = [
 
 Progress = Callable[[str, int, int], None]
 
+MAX_SAMPLED_ROWS = 10**12
 BATCH_ROWS = 262_144  # fixed: the same seed gives the same rows however they are asked for
 
 
@@ -402,6 +403,8 @@ class Model:
         rows = self.n_rows if n is None else n
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
             raise UnsupportedError(f"the number of rows must be a whole number of 0 or more, not {rows!r}")
+        if rows > MAX_SAMPLED_ROWS:
+            raise UnsupportedError(f"{rows:,} rows are more than any disk holds; ask for {MAX_SAMPLED_ROWS:,} at most")
         return synthetic_tables(
             self._codec,
             self._generator,
@@ -475,6 +478,7 @@ class Model:
     @staticmethod
     def _from_record(record: ModelRecord, name: str) -> Model:
         from privbayes.encoding.codec import Codec
+        from privbayes.encoding.types import check_types
         from privbayes.errors import ModelFileError, PrivBayesError
         from privbayes.model.read import generator_of
 
@@ -484,8 +488,8 @@ class Model:
             generator = generator_of(codec.domain, record.structure, record.tables, record.parameters)
             if sorted(record.output["columns"]) != sorted(schema.columns) or not isinstance(record.output["kind"], str):
                 raise ValueError("output")
-            output = {**record.output, "types": dict(record.output["types"])}
-        except (PrivBayesError, ValueError, KeyError, TypeError, IndexError):
+            output = {**record.output, "types": check_types(schema, record.output["types"])}
+        except (PrivBayesError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
             raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
         return Model(
             method=record.method,

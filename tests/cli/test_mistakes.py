@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -34,7 +36,13 @@ def schema(tmp_path: Path) -> Path:
         (["fit", "T", "-s", "S", "-e", "-1", "-o", "O"], ["--epsilon"]),
         (["fit", "T", "-s", "S", "-e", "nan", "-o", "O"], ["--epsilon"]),
         (["fit", "T", "-s", "S", "-e", "inf", "-o", "O"], ["--epsilon"]),
-        (["fit", "T", "-s", "S", "-e", "much", "-o", "O"], ["--epsilon"]),
+        (["fit", "T", "-s", "S", "-e", "much", "-o", "O"], ["--epsilon", "'much' is not a number"]),
+        (["fit", "T", "-s", "S", "-e", "1", "-o", "T"], ["--output", "is read by this very command"]),
+        (["fit", "T", "-s", "S", "-e", "1", "-o", "S"], ["--output", "is read by this very command"]),
+        (["synthesize", "T", "-s", "S", "-e", "1", "-o", "T"], ["--output", "is read by this very command"]),
+        (["synthesize", "T", "-s", "S", "-e", "1", "-o", "O.csv", "--model", "T"], ["--model", "is read by"]),
+        (["schema", "draft", "T", "-o", "T", "--force"], ["--output", "is read by this very command"]),
+        (["fit", "T", "-s", "S", "-e", "1", "-o", ""], ["--output", "name a file"]),
         (["fit", "T", "-s", "S", "-e", "1", "--delta", "0", "-o", "O"], ["--delta", "between 0 and 1"]),
         (["fit", "T", "-s", "S", "-e", "1", "--delta", "1", "-o", "O"], ["--delta"]),
         (["fit", "T", "-s", "S", "-e", "1", "--method", "magic", "-o", "O"], ["magic", "privbayes"]),
@@ -48,8 +56,10 @@ def schema(tmp_path: Path) -> Path:
         (["fit", "T", "-s", "S", "-e", "1", "-o", "-"], ["stdout"]),
         (["fit", "T", "-s", "S", "-e", "1", "-o", "nowhere/m.pbm"], ["nowhere", "does not exist"]),
         (["fit", "T", "-s", "S", "-o", "O"], ["--epsilon"]),
-        (["plan", "-s", "S", "--rows", "0", "-e", "1"], ["--rows"]),
+        (["plan", "-s", "S", "--rows", "0", "-e", "1"], ["--rows", "0 is less than 1"]),
+        (["plan", "-s", "S", "--rows", "1.5", "-e", "1"], ["--rows", "'1.5' is not a whole number"]),
         (["plan", "-s", "S", "--rows", "10", "-e", "1", "--method", "magic"], ["magic"]),
+        (["plan", "-s", "S", "--rows", "10", "-e", "1", "--score", "Q"], ["--score': 'Q' is not one of"]),
         (["sample", "M", "-o", "O.xlsx"], [".xlsx", ".parquet"]),
         (["sample", "M", "-o", "-", "--json"], ["--json"]),
         (["sample", "M", "-n", "0", "-o", "O.csv"], ["--rows"]),
@@ -76,7 +86,9 @@ def test_wrong_use_is_exit_code_2(
         (None, ["t.csv"]),
         (b"", ["t.csv"]),
         (b"name,age,sex\n", ["t.csv"]),
-        (b"name,age,age\nSECRET,1,2\n", ["age"]),
+        (b"name,age,age\nSECRET,1,2\n", ["columns 2 and 3", "distinct"]),
+        (b"SECRET,1,f\nSECRET,2,m\n", ["first line", "column names"]),
+        (b"SECRET,1,SECRET\nSECRET,2,m\n", ["columns 1 and 3", "distinct"]),
         (b"name,age\nSECRET,1\n", ["sex"]),
         (b"name,age,sex,extra\nSECRET,1,f,2\n", ["extra"]),
         (b"name,age,sex\nSECRET,1,f\nSECRET,1\n", ["t.csv"]),
@@ -113,6 +125,27 @@ def test_a_bad_table_is_named_without_its_cells(
 def test_a_bad_schema_is_named_with_its_rule(run: Run, tmp_path: Path, text: str, words: list[str]) -> None:
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
     run("plan", "-s", tmp_path / "s.yaml", "--rows", 100, "-e", 1).refused(1, *words)
+
+
+@pytest.mark.parametrize("verb", ["fit", "plan"])
+def test_more_cells_than_memory_are_refused_beforehand_with_their_number(
+    run: Run, clinic: Clinic, tmp_path: Path, verb: str
+) -> None:
+    names = [f"c{i}" for i in range(6)]
+    columns = {name: {"type": "integer", "min": 0, "max": 99, "bins": 100} for name in names}
+    (tmp_path / "s.yaml").write_text(api.Schema.from_dict({"columns": columns}).to_yaml(), encoding="utf-8")
+    (tmp_path / "net.json").write_text(json.dumps({name: names[:i] for i, name in enumerate(names)}), encoding="utf-8")
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + "1,2,3,4,5,6\n" * 9, encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    source = [tmp_path / "t.csv", "-o", tmp_path / "m.pbm"] if verb == "fit" else ["--rows", 9]
+    given = ["-s", tmp_path / "s.yaml", "-e", 1, "--method", "privbayes", "--network", tmp_path / "net.json"]
+    run(verb, *source, *given).refused(1, "1,010,101,010,100 cells", "memory")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_more_rows_than_any_disk_holds(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    run("sample", clinic.model, "-n", 10**20, "-o", tmp_path / "o.csv").refused(1, "rows", "disk")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_schema_file(run: Run, clinic: Clinic, tmp_path: Path) -> None:
@@ -192,11 +225,13 @@ def test_a_full_disk_is_said_plainly(run: Run, clinic: Clinic, tmp_path: Path) -
     run("sample", clinic.model, "-o", tmp_path / "full.csv").refused(1, "full.csv", "No space left")
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupt_while_writing_leaves_no_file(
     clinic: Clinic, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
-    command = "from privbayes.cli.main import run; run()"
+    handler = "default_int_handler" if how == signal.SIGINT else "SIG_DFL"
+    heard = f"import signal; signal.signal({int(how)}, signal.{handler})"  # even if the tests' own caller ignores it
+    command = f"{heard}; from privbayes.cli.main import run; run()"
     arguments = ["sample", str(clinic.model), "-n", "1000000000", "-o", str(tmp_path / "s.csv")]
     env = {**os.environ, "PYTHONPATH": str(Path(api.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE, env=env) as process:
@@ -206,7 +241,10 @@ def test_an_interrupt_while_writing_leaves_no_file(
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(how)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == code
     assert b"Traceback" not in said
     assert list(tmp_path.iterdir()) == []
@@ -226,6 +264,15 @@ def test_a_reader_that_goes_away_is_no_drama(clinic: Clinic) -> None:
         said = process.stderr.read()
         assert process.wait(timeout=60) == 1
     assert said == b""
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 0), ("2>&-", 0)])
+def test_closed_streams_are_no_drama(clinic: Clinic, closed: str, code: int) -> None:
+    program = f"{shlex.quote(sys.executable)} -c 'from privbayes.cli.main import run; run()'"
+    command = f"{program} inspect {shlex.quote(str(clinic.model))} {closed}"
+    env = {**os.environ, "PYTHONPATH": str(Path(api.__file__).parents[1])}
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, env=env)
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 def test_exit_codes_of_a_real_process(clinic: Clinic, tmp_path: Path) -> None:

@@ -126,6 +126,14 @@ def test_r_is_nearly_tight_when_rows_are_added() -> None:
     assert changes("R", "add-remove", (2, 2), crossed).min() < -0.95 * bound("R", "add-remove", n)
 
 
+def test_r_is_met_when_rows_are_added() -> None:
+    """A row in a row and a column of its own moves nR by nearly 2; rounding down makes that the whole bound."""
+    k, n = 156, 100_000_000  # so that 1024 nR = 1024 * 2 k^2 / n lies midway between integers
+    assert changes("R", "add-remove", (3, 3), np.array([[0, k, 0, k, n, 0, 0, 0, 0]])).max() == bound(
+        "R", "add-remove", n
+    )
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_f_is_tight(n: int) -> None:
     tables = all_tables(4, n)

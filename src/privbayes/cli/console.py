@@ -7,11 +7,26 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from textwrap import fill
 from typing import Any
 
-__all__ = ["Progress", "heading", "number", "printable", "progress", "remark", "show_json", "show_pairs", "show_table"]
+__all__ = [
+    "Progress",
+    "counted",
+    "heading",
+    "number",
+    "paragraph",
+    "printable",
+    "progress",
+    "remark",
+    "show_json",
+    "show_pairs",
+    "show_table",
+]
 
 Progress = Callable[[str, int, int], None]
+
+_WIDTH = 80
 
 
 def printable(text: str) -> str:
@@ -21,9 +36,14 @@ def printable(text: str) -> str:
 
 def number(value: float) -> str:
     """A number as a person reads it: whole ones with commas, others to three figures."""
-    if value == int(value) and abs(value) < 1e15:
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
         return f"{int(value):,}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def counted(many: int, thing: str) -> str:
+    """Such as "1 row" or "50,000 rows"."""
+    return f"{number(many)} {thing}" + ("" if many == 1 else "s")
 
 
 def show_json(result: Mapping[str, Any]) -> None:
@@ -47,8 +67,23 @@ def remark(text: str) -> None:
 
 
 def heading(text: str) -> None:
-    """A line that opens a part of the result."""
-    print(f"\n{printable(text)}")
+    """A line or two that open a part of the result."""
+    print()
+    paragraph(text)
+
+
+def paragraph(text: str, *, indent: str = "") -> None:
+    """Text that fits a narrow terminal, folded between words and the same everywhere."""
+    print(
+        fill(
+            printable(text),
+            _WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) -> None:

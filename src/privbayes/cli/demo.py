@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbayes.cli.console import heading, number, progress, show_json, show_pairs, show_table
+from privbayes.cli.console import heading, number, paragraph, progress, show_json, show_pairs, show_table
 from privbayes.cli.inspect import show_spending
-from privbayes.cli.options import Json, check_positive
+from privbayes.cli.options import Json, count_from, positive
 
 if TYPE_CHECKING:
     from privbayes.report.fidelity import Fidelity
@@ -24,13 +24,18 @@ _BAR = 30
 
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")] = "demo",
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many patients to make up.")] = 50_000,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", parser=count_from(1), help="How many patients to make up.")
+    ] = 50_000,
     epsilon: Annotated[
         float,
-        typer.Option("--epsilon", "-e", metavar="NUMBER", callback=check_positive, help="The privacy budget to spend."),
+        typer.Option("--epsilon", "-e", metavar="NUMBER", parser=positive, help="The privacy budget to spend."),
     ] = 1.0,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Makes up other patients. The fit is never seeded.")
+        int,
+        typer.Option(
+            "--seed", metavar="N", parser=count_from(0), help="Makes up other patients. The fit is never seeded."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:
@@ -90,7 +95,7 @@ def _show(
 ) -> None:
     cells = sum(table["cells"] for table in description["tables"])
     noise = sum(table["cells"] * table["expected_absolute_noise"] for table in description["tables"]) / cells
-    print(f"A clinic of {rows:,} made-up patients went in; a synthetic table of {rows:,} rows came out.")
+    print(f"A clinic of {rows:,} made-up patients went in, {rows:,} synthetic rows came out.")
     show_pairs(
         [
             ("guarantee", description["guarantee"]["sentence"]),
@@ -103,7 +108,7 @@ def _show(
         ]
     )
     show_spending(description)
-    heading("How close each column came (total variation distance: 0 is the same, 1 is nothing in common)")
+    heading("How close each column came (total variation: 0 is alike, 1 nothing in common)")
     worst = max(distance for _, distance in fidelity.columns) or 1.0
     show_table(
         ("column", "distance", ""),
@@ -114,9 +119,8 @@ def _show(
         print(
             f"  On average {fidelity.column_mean:.4f} for a column and {fidelity.pair_mean:.4f} for a pair of columns."
         )
-    print(
-        "  (This comparison reads the original table. Here it is made up; with real patients it would not be private.)"
-    )
+    reads = "This comparison reads the original table. Here it is made up; with real patients it would not be private."
+    paragraph(f"({reads})", indent="  ")
     heading(f"Written to {folder}: {', '.join(Path(name).name for name in files.values())}. Next, for example:")
     program = _program()
     for command in (

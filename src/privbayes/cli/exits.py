@@ -33,7 +33,7 @@ def explain(error: BaseException) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     if _is_usage_error(error):
-        text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        text = error.format_message().rstrip(".").replace(": Value error, ", ": ")  # type: ignore[attr-defined]
         context = getattr(error, "ctx", None)
         hint = f" (see: {context.command_path} --help)" if context is not None else ""
         return _say(text + hint, WRONG_USE) if text else WRONG_USE  # without words: the help was shown instead

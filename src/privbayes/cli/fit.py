@@ -78,7 +78,7 @@ def fit(
 
     Every fit spends its whole budget: two fits of a table with epsilon 1 are one release with epsilon 2.
     """
-    check_target(output, table=False)
+    check_target(output, table=False, reads=[table, schema])
     model = fit_model(
         table,
         schema,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privbayes.cli.console import heading, number, printable, show_json, show_pairs, show_table
+from privbayes.cli.console import counted, heading, number, printable, show_json, show_pairs, show_table
 from privbayes.cli.options import Json, ModelFile
 
 __all__ = ["inspect", "show_spending"]
@@ -30,7 +30,7 @@ def inspect(model: ModelFile, json: Json = False) -> None:
         show_json(description)
         return
     print(f"{printable(model)}: {description['method']}, {len(fitted.schema.columns)} columns, ", end="")
-    print(f"fitted to {number(description['n_rows'])} rows")
+    print(f"fitted to {counted(description['n_rows'], 'row')}")
     show_pairs([("guarantee", description["guarantee"]["sentence"])])
     show_spending(description)
     if "network" in description:

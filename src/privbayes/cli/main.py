@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -83,6 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """The entry point of the installed program."""
-    # A polite kill unwinds like an interrupt, so that no temporary file is left behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    sys.exit(main())
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller: no other file may be opened in its place
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    # A polite kill or a closed terminal unwinds like an interrupt, so that no temporary file is left behind.
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda received, _: sys.exit(128 + received))
+    code = main()
+    # Leave without tearing libraries down: their idle threads can abort a process that has done all it should.
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

@@ -29,7 +29,7 @@ def marginal(
     The answer is exact for the model, without sampling error, and costs nothing more.
     """
     if output is not None:
-        check_target(output, table=True, as_json=json)
+        check_target(output, table=True, as_json=json, reads=[model])
     from privbayes import api
 
     fitted = api.load(model)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ __all__ = [
     "Engine",
     "Epsilon",
     "First",
+    "HowManyRows",
     "Infer",
     "Json",
     "MaxCandidates",
@@ -42,10 +44,11 @@ __all__ = [
     "Where",
     "Workload",
     "check_method",
-    "check_positive",
     "check_target",
     "conditions",
+    "count_from",
     "given",
+    "positive",
     "read_edges",
     "read_network",
     "read_weights",
@@ -55,22 +58,25 @@ __all__ = [
 TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 
 
-def check_positive(value: float | None) -> float | None:
+def positive(text: str) -> float:
     """Budgets and thresholds: finite and above 0."""
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise typer.BadParameter(f"{value} is not a finite number above 0")
+    value = _number(text)
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{text} is not a finite number above 0")
     return value
 
 
-def _open_unit(value: float | None) -> float | None:
-    if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"{value} does not lie strictly between 0 and 1")
+def _open_unit(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{text} does not lie strictly between 0 and 1")
     return value
 
 
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0 <= value < 1:
-        raise typer.BadParameter(f"{value} does not lie between 0 and 1")
+def _share(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value < 1:
+        raise typer.BadParameter(f"{text} does not lie between 0 and 1")
     return value
 
 
@@ -78,6 +84,28 @@ def _links(value: str | None) -> str | None:
     if value is not None and value != "tree" and not (value.isascii() and value.isdigit()):
         raise typer.BadParameter(f"{value!r} is neither a whole number nor tree")
     return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def count_from(least: int) -> Callable[[str], int]:
+    """A parser of whole numbers that are not below ``least``."""
+
+    def whole(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise typer.BadParameter(f"{value} is less than {least}")
+        return value
+
+    return whole
 
 
 def _argument(metavar: str, help: str) -> Any:
@@ -107,14 +135,19 @@ TableOut = Annotated[
 ]
 ModelOut = Annotated[str, _option("--output", "-o", metavar="MODEL", help="The model file to write, such as m.pbm.")]
 Rows = Annotated[
-    int | None, _option("--rows", "-n", metavar="N", min=1, help="How many rows; as many as were fitted if not given.")
+    int | None,
+    _option(
+        "--rows", "-n", metavar="N", parser=count_from(1), help="How many rows; as many as were fitted if not given."
+    ),
 ]
+HowManyRows = Annotated[int, _option("--rows", metavar="N", parser=count_from(1), help="How many rows the table has.")]
 Where = Annotated[
     list[str] | None,
     _option("--where", metavar="COLUMN=VALUE", help="Only such rows; repeat for more. COLUMN= means a missing value."),
 ]
 Seed = Annotated[
-    int | None, _option("--seed", metavar="N", min=0, help="Draw the same rows again from the same model.")
+    int | None,
+    _option("--seed", metavar="N", parser=count_from(0), help="Draw the same rows again from the same model."),
 ]
 Json = Annotated[bool, _option("--json", help="Print the result as JSON, for programs.")]
 
@@ -124,7 +157,7 @@ Epsilon = Annotated[
         "--epsilon",
         "-e",
         metavar="NUMBER",
-        callback=check_positive,
+        parser=positive,
         help="Privacy budget: smaller protects more; 1 is common.",
     ),
 ]
@@ -133,7 +166,7 @@ Delta = Annotated[
     _option(
         "--delta",
         metavar="NUMBER",
-        callback=_open_unit,
+        parser=_open_unit,
         help="Accept more leakage with this tiny chance (1e-9), for less noise.",
     ),
 ]
@@ -159,7 +192,7 @@ Beta = Annotated[
     _expert(
         "--beta",
         metavar="NUMBER",
-        callback=_open_unit,
+        parser=_open_unit,
         help="Share of the budget spent on finding links; 0.3 if not given.",
     ),
 ]
@@ -168,12 +201,13 @@ Theta = Annotated[
     _expert(
         "--theta",
         metavar="NUMBER",
-        callback=check_positive,
+        parser=positive,
         help="How far counts must stand above their noise; 4 if not given.",
     ),
 ]
 MaxParents = Annotated[
-    int | None, _expert("--max-parents", metavar="N", min=0, help="At most so many parents for a column.")
+    int | None,
+    _expert("--max-parents", metavar="N", parser=count_from(0), help="At most so many parents for a column."),
 ]
 First = Annotated[str | None, _expert("--first", metavar="COLUMN", help="The column that the network starts from.")]
 Network = Annotated[
@@ -186,7 +220,7 @@ Edges = Annotated[
 ]
 Phi = Annotated[
     float | None,
-    _expert("--phi", metavar="NUMBER", callback=_share, help="jtree: how strong a link has to be; 0.2 if not given."),
+    _expert("--phi", metavar="NUMBER", parser=_share, help="jtree: how strong a link has to be; 0.2 if not given."),
 ]
 Merge = Annotated[
     Literal["auto", "cccp", "none"] | None,
@@ -199,7 +233,10 @@ Infer = Annotated[
 MaxCandidates = Annotated[
     int | None,
     _expert(
-        "--max-candidates", metavar="N", min=1, help="At most so many links compared; thinned without reading rows."
+        "--max-candidates",
+        metavar="N",
+        parser=count_from(1),
+        help="At most so many links compared; thinned without reading rows.",
     ),
 ]
 Effort = Annotated[
@@ -312,8 +349,12 @@ def check_engine(engine: str, known: Iterable[str]) -> None:
         raise typer.BadParameter(f"there is no engine {engine!r}; there are: {', '.join(known)}", param_hint="--engine")
 
 
-def check_target(path: str, *, table: bool, option: str = "--output", as_json: bool = False) -> None:
-    """Refuse a file that cannot be written before any work is done, or any budget spent."""
+def check_target(
+    path: str, *, table: bool, option: str = "--output", as_json: bool = False, reads: Sequence[str] = ()
+) -> None:
+    """Refuse a file that cannot be written before any work is done, or any budget spent. ``reads`` are the files that
+    the command reads: none of them may be replaced by what it writes.
+    """
     if path == "-":
         if not table:
             raise typer.BadParameter("a model cannot go to stdout; name a file", param_hint=option)
@@ -321,9 +362,13 @@ def check_target(path: str, *, table: bool, option: str = "--output", as_json: b
             raise typer.BadParameter("rows and --json cannot share stdout; name a file", param_hint=option)
         return
     target = Path(path)
-    if not path or target.is_dir():
+    if not path:
+        raise typer.BadParameter("name a file", param_hint=option)
+    if target.is_dir():
         raise typer.BadParameter(f"{path!r} is a folder; name a file in it", param_hint=option)
     if not target.parent.is_dir():
         raise typer.BadParameter(f"the folder {str(target.parent)!r} does not exist; make it first", param_hint=option)
     if table and not target.name.lower().endswith(TABLE_ENDINGS):
         raise typer.BadParameter(f"{target.name!r} does not end in {', '.join(TABLE_ENDINGS)}", param_hint=option)
+    if any(read != "-" and os.path.realpath(read) == os.path.realpath(path) for read in reads):
+        raise typer.BadParameter(f"{path!r} is read by this very command; give another name", param_hint=option)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from privbayes.cli.console import heading, number, printable, show_json, show_pairs, show_table
+from privbayes.cli.console import counted, heading, number, paragraph, show_json, show_pairs, show_table
 from privbayes.cli.options import (
     Beta,
     Delta,
@@ -16,6 +14,7 @@ from privbayes.cli.options import (
     Encoding,
     Epsilon,
     First,
+    HowManyRows,
     Infer,
     Json,
     MaxCandidates,
@@ -44,9 +43,7 @@ __all__ = ["plan"]
 
 def plan(
     schema: UsedSchema,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="How many rows the table has.", show_default=False)
-    ],
+    rows: HowManyRows,
     epsilon: Epsilon,
     delta: Delta = None,
     method: Method = "best",
@@ -105,7 +102,7 @@ def plan(
 
 def _show(plan: Mapping[str, Any]) -> None:
     budget = f"epsilon {number(plan['epsilon'])}" + (f", delta {plan['delta']:g}" if plan["delta"] else "")
-    print(f"A {plan['method']} fit of {number(plan['n_rows'])} rows with {budget} ({plan['neighbours']}) would buy:")
+    print(f"A {plan['method']} fit of {counted(plan['n_rows'], 'row')} with {budget} ({plan['neighbours']}) would buy:")
     show_pairs(_bought(plan))
     heading("Error to expect of each column (total variation distance: 0 is exact, 1 is useless)")
     show_table(
@@ -128,7 +125,7 @@ def _show(plan: Mapping[str, Any]) -> None:
         )
     print()
     for note in plan["notes"]:
-        print(printable(f"Note: {note}."))
+        paragraph(f"Note: {note}.")
 
 
 def _bought(plan: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ def sample(
 
     This costs nothing more: draw as many, and as often, as you like.
     """
-    check_target(output, table=True, as_json=json)
+    check_target(output, table=True, as_json=json, reads=[model])
     wanted = conditions(where)
     from privbayes import api
 

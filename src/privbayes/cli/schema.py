@@ -29,7 +29,7 @@ def draft(
     This reads the rows: the draft is not private until you have reviewed it.
     """
     if output != "-":
-        check_target(output, table=False)
+        check_target(output, table=False, reads=[table])
         if Path(output).exists() and not force:
             hint = "give another name, or --force to replace it"
             raise typer.BadParameter(f"{output!r} exists and may hold your review; {hint}", param_hint="--output")

@@ -84,9 +84,9 @@ def synthesize(
 
     Keep the model with --model: fitting again would spend the budget again.
     """
-    check_target(output, table=True, as_json=json)
+    check_target(output, table=True, as_json=json, reads=[table, schema])
     if model is not None:
-        check_target(model, table=False, option="--model")
+        check_target(model, table=False, option="--model", reads=[table, schema, output])
     wanted = conditions(where)
     fitted = fit_model(
         table,

@@ -16,7 +16,7 @@ from privbayes.encoding.hierarchy import Encoding, check_encoding, column_attrib
 from privbayes.errors import SchemaError
 from privbayes.schema.columns import Column, IdColumn
 from privbayes.schema.schema import Schema
-from privbayes.table.source import PrivateTable, listed
+from privbayes.table.source import PrivateTable, columns_named, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,18 +36,24 @@ def output_types(schema: Schema, table: PrivateTable) -> dict[str, str]:
 def check_columns(schema: Schema, table: PrivateTable) -> tuple[str, ...]:
     """Problems with which columns there are; empty when schema and table name the same ones."""
     problems = []
+    if set(schema.columns).isdisjoint(table.columns):  # what stands for names may be somebody's cells
+        return (f"the table has none of the columns that the schema lists; {_hint(table)}",)
     lacking = [name for name in schema.columns if name not in set(table.columns)]
     if lacking:
-        one = len(table.columns) == 1 and any(mark in table.columns[0] for mark in ";\t|")
-        hint = "; the cells of a CSV file must be separated by commas" if one else ""
-        problems.append(f"the table lacks the columns {listed(lacking)}, which the schema lists{hint}")
+        problems.append(f"the table lacks the {columns_named(lacking)}, which the schema lists")
     extra = [name for name in table.columns if name not in schema.columns]
     if extra:
         problems.append(
-            f"the table has the columns {listed(extra)}, which the schema does not list; "
-            "add them to the schema or drop them from the table"
+            f"the table has the {columns_named(extra)}, which the schema does not list; "
+            f"add {'it' if len(extra) == 1 else 'them'} to the schema or drop {'it' if len(extra) == 1 else 'them'}"
         )
     return tuple(problems)
+
+
+def _hint(table: PrivateTable) -> str:
+    if len(table.columns) == 1 and any(mark in table.columns[0] for mark in ";\t|"):
+        return "the cells of a CSV file must be separated by commas"
+    return "is the first line of the file a line of column names?"
 
 
 class Codec:

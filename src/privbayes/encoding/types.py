@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from privbayes.table.source import is_text
 if TYPE_CHECKING:
     from privbayes.table.source import PrivateTable
 
-__all__ = ["listed_cells", "natural_type", "output_types", "parse_type", "type_name"]
+__all__ = ["check_types", "listed_cells", "natural_type", "output_types", "parse_type", "type_name"]
 
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns), tz=([^\]]+)\]")
 _DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d+), (-?\d+)\)")
@@ -43,6 +44,16 @@ def output_types(schema: Schema, table: PrivateTable) -> dict[str, str]:
         name: type_name(_output_type(column, table.declared_type(name, nullable=column.nullable)))
         for name, column in schema.columns.items()
     }
+
+
+def check_types(schema: Schema, given: Mapping[str, str]) -> dict[str, str]:
+    """The types of a model file, as they are; ValueError unless they are what `output_types` could have given."""
+    types = {str(name): given[name] for name in given}
+    for name, text in types.items():
+        form = parse_type(text)
+        if _output_type(schema.columns[name], form) != form:
+            raise ValueError(f"column {name!r} cannot be given the type {text!r}")
+    return types
 
 
 def natural_type(column: Column) -> pa.DataType:
@@ -96,8 +107,9 @@ def _output_type(column: Column, held: pa.DataType | None) -> pa.DataType:
     if is_text(held):
         return held
     if isinstance(column, BooleanColumn):
-        # A float column of 0 and 1 would hold integers if none were missing.
-        return natural if pa.types.is_boolean(held) else pa.int64()
+        if pa.types.is_boolean(held) or pa.types.is_integer(held):
+            return held
+        return pa.int64()  # a float column of 0 and 1 would hold integers if none were missing
     if isinstance(column, NumberColumn):
         return held if _number_fits(column, held) else natural
     if isinstance(column, IdColumn):

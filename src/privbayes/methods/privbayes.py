@@ -35,6 +35,7 @@ __all__ = ["PrivBayesSpec", "Shape", "choose_shape", "fit", "plan", "tables_to_b
 
 TOTAL_FRACTION = Fraction(1, 50)  # of the budget, for the number of rows under add-remove
 MAX_CELLS = 50_000_000  # of all tables bought; 8 bytes each, several times that while the noise is drawn
+DEFAULT_CELLS = 4_000_000  # where theta alone sets the limit: exact noise takes some ten microseconds a cell
 
 Progress = Callable[[str, int, int], None]
 
@@ -122,17 +123,17 @@ def choose_shape(
         degree = spec.max_parents
         if degree is None:
             degree = largest_degree(n=n, d=d, theta=spec.theta, pure=pure, sensitivity=sensitivity, share=marginals)
-            while (d - degree) * 2 ** (degree + 1) > MAX_CELLS:
+            while (d - degree) * 2 ** (degree + 1) > DEFAULT_CELLS:
                 degree -= 1
         degree = min(degree, d - 1)
         tables, selects, cells = d - degree, degree > 0, 2 ** (degree + 1)
-        _refuse_too_large(tables * cells)
+        refuse_too_large(tables * cells)
     else:
         noise = expected_noise(pure=pure, sensitivity=sensitivity, tables=d, share=marginals)
-        limit = min(cell_limit(n=n, noise=noise, theta=spec.theta), MAX_CELLS // d)
+        limit = min(cell_limit(n=n, noise=noise, theta=spec.theta), DEFAULT_CELLS // d)
         tables, cells = d, min(limit, domain.cells(tuple(domain.first_axis.tolist())))
         selects = spec.max_parents != 0 and _smallest_pair(domain, spec.encoding) <= limit
-        _refuse_too_large(sum(domain.cardinalities))
+        refuse_too_large(sum(domain.cardinalities))
     if not selects:
         beta, tables = Fraction(0), d
     return Shape(
@@ -160,7 +161,7 @@ def fit(
     shape = choose_shape(domain, spec, n=n, pure=ledger.budget.is_pure, unit=ledger.unit, budget=ledger.remaining)
     network = _select(spec, shape, counts, ledger, progress)
     tables = tables_to_buy(domain, network, shape)
-    _refuse_too_large(sum(domain.cells(axes) for axes in tables))
+    refuse_too_large(sum(domain.cells(axes) for axes in tables))
     bought = measure_marginals(counts, ledger, tables, ledger.remaining, _stage(progress, "tables"))  # BUY
     return infer(domain, network, bought), n  # free from here on
 
@@ -201,13 +202,14 @@ def _select(
         shape.structure,
         candidates=shape.parent_sets(domain, spec, rng),
         score=shape.score,
-        first=_first(domain, spec, rng),
+        first=first_attribute(domain, spec, rng),
         rng=rng,
         progress=_stage(progress, "structure"),
     )
 
 
-def _first(domain: Domain, spec: PrivBayesSpec, rng: np.random.Generator) -> int:
+def first_attribute(domain: Domain, spec: PrivBayesSpec, rng: np.random.Generator) -> int:
+    """The attribute the network starts from: as asked for, or uniform."""
     if spec.first is None:
         return int(rng.integers(len(domain)))
     if spec.first not in domain.names:
@@ -237,7 +239,8 @@ def _default_cap(n: int, d: int, cells: int, binary: bool) -> int:
     return max(d, int(30 / (counting + 2e-8 * cells + 5e-6) / d))
 
 
-def _refuse_too_large(cells: int) -> None:
+def refuse_too_large(cells: int) -> None:
+    """Refuse more cells than fit in memory, with their number, before anything is counted."""
     if cells > MAX_CELLS:
         raise UnsupportedError(
             f"the tables would have {cells:,} cells, more than the {MAX_CELLS:,} that fit in memory; "

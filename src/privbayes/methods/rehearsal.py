@@ -15,7 +15,15 @@ from privbayes.core.network import AttributeParents, BayesianNetwork, Parent
 from privbayes.errors import UnsupportedError
 from privbayes.measure.marginals import table_sensitivity
 from privbayes.methods.plan import Plan
-from privbayes.methods.privbayes import TOTAL_FRACTION, PrivBayesSpec, Shape, choose_shape, tables_to_buy
+from privbayes.methods.privbayes import (
+    TOTAL_FRACTION,
+    PrivBayesSpec,
+    Shape,
+    choose_shape,
+    first_attribute,
+    refuse_too_large,
+    tables_to_buy,
+)
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.unit import PrivacyUnit
 from privbayes.structure.usefulness import expected_noise
@@ -32,6 +40,7 @@ def plan(spec: PrivBayesSpec, domain: Domain, *, n: int, budget: PrivacyBudget, 
     shape = choose_shape(domain, spec, n=n, pure=budget.is_pure, unit=unit, budget=for_tables)
     network, candidates, thinned = _rehearse(domain, spec, shape)
     tables = tables_to_buy(domain, network, shape)
+    refuse_too_large(sum(domain.cells(axes) for axes in tables))
     priced = price_tables(domain, tables, shape.marginals, n=n, budget=budget, unit=unit)
     return Plan(
         method="privbayes",
@@ -115,7 +124,7 @@ def _rehearse(domain: Domain, spec: PrivBayesSpec, shape: Shape) -> tuple[Bayesi
         return BayesianNetwork(()), 0, False
     rng = rehearsal_generator()
     parent_sets = shape.parent_sets(domain, spec, rng)
-    first = domain.names.index(spec.first) if spec.first in domain.names else int(rng.integers(len(domain)))
+    first = first_attribute(domain, spec, rng)
     pairs = [AttributeParents(first)]
     parent_sets.place(first)
     left = [a for a in range(len(domain)) if a != first]

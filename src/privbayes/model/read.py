@@ -16,6 +16,7 @@ from privbayes.model.joint import KIND as JOINT
 from privbayes.model.joint import JointModel
 from privbayes.model.junction_tree import KIND as JUNCTION_TREE
 from privbayes.model.junction_tree import JunctionTreeModel
+from privbayes.model.observations import observed
 from privbayes.model.protocol import GenerativeModel
 from privbayes.privacy.released import Measurement
 
@@ -29,8 +30,14 @@ def generator_of(
     parameters: NDArray[np.float64],
 ) -> GenerativeModel:
     """Rebuild a model; ValueError when its parts do not fit each other."""
+    for axes, _ in tables:
+        if any(axis >= len(domain.axis_attribute) for axis in axes) or len(set(axes)) != len(axes):
+            raise ValueError("a table has an axis that is not one of the schema's")
     if structure["kind"] == JOINT:
-        return JointModel.rebuilt(domain, structure, tables, parameters)
+        model = JointModel.rebuilt(domain, structure, tables, parameters)
+        for (axes, measurement), groups in zip(tables, model.groups, strict=True):
+            observed(domain, axes, measurement, model.form, groups)  # which raises where the sizes do not fit
+        return model
     if structure["kind"] == KIND:
         ((axes, released),) = tables
         if axes != tuple(domain.first_axis):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,16 @@ from privbayes.privacy.released import Guarantee, Measurement, Receipt
 
 __all__ = ["from_bytes", "read_model"]
 
+_LARGEST = 2.0**64
+
 
 def read_model(path: str | Path) -> ModelRecord:
     """Read and check a model file."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            data = file.read(len(MAGIC))
+            if data == MAGIC:  # a file of another kind may be as large as a table: it is not read any further
+                data += file.read()
     except OSError as error:
         raise ModelFileError(f"cannot read {path}: {error.strerror or 'unreadable'}") from None
     return from_bytes(data, str(path))
@@ -44,7 +48,7 @@ def from_bytes(data: bytes, name: str) -> ModelRecord:
     length = int.from_bytes(data[LENGTH], "little")
     try:
         return _parse(json.loads(body[:length]), body[length:])
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ModelFileError(f"{name} is not a valid model file (a field is missing or wrong)") from None
 
 
@@ -56,7 +60,7 @@ def _parse(header: Mapping[str, Any], arrays: bytes) -> ModelRecord:
         values = np.frombuffer(arrays, "<i8", count=cells, offset=start).astype(np.int64)
         start += 8 * cells
         scale, unit = float(entry["scale"]), float(entry.get("unit", 1.0))
-        if not (isfinite(scale) and scale >= 0 and isfinite(unit) and unit > 0):
+        if not (0 <= scale <= _LARGEST and 0 < unit <= _LARGEST):  # and so neither is infinite, or no number
             raise ValueError("scale")
         axes = tuple(_natural(axis) for axis in entry["axes"])
         label, noise = str(entry["label"]), str(entry["noise"])

@@ -10,6 +10,9 @@ from privbayes.errors import BudgetError
 
 __all__ = ["PrivacyBudget"]
 
+_LEAST_EPSILON = 1e-9
+"""Below it the noise on a count passes any table, and soon the range of the integers it is added to."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyBudget:
@@ -24,6 +27,8 @@ class PrivacyBudget:
                 raise BudgetError(f"{name} must be a number, not {type(value).__name__}")
         if not (isfinite(self.epsilon) and self.epsilon > 0):
             raise BudgetError(f"epsilon must be a positive finite number, not {self.epsilon}; try 1.0")
+        if self.epsilon < _LEAST_EPSILON:
+            raise BudgetError(f"epsilon = {self.epsilon} leaves nothing but noise; give at least {_LEAST_EPSILON:g}")
         if self.delta is not None and not 0 < self.delta < 1:
             raise BudgetError(
                 f"delta must lie strictly between 0 and 1, not {self.delta}; leave it out for pure epsilon"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ Value = str | int | float
 
 def shown(value: object) -> str:
     """A value of the schema, cut short, for the one line of an error."""
-    text = repr(value)
+    text = value.isoformat() if isinstance(value, date) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

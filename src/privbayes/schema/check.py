@@ -32,14 +32,18 @@ def check_schema(source: Any, schema: Schema) -> tuple[Problem, ...]:
     table = read_table(source)
     present = set(table.columns)
     problems: list[Problem] = []
+    strange = present.isdisjoint(schema.columns)  # what stands for names may then be somebody's cells
+    remedy = "does it begin with a line of column names?" if strange else "add it or drop it from the schema"
     for name, column in schema.columns.items():
         if name not in present:
-            problems.append(Problem(column=name, rule="missing from the table; add it or drop it from the schema"))
+            problems.append(Problem(column=name, rule=f"missing from the table; {remedy}"))
         elif column.modelled:
             try:
                 column_codes(column, table.column(name))
             except SchemaError as error:
                 problems.append(Problem(column=name, rule=str(error)))
+    if strange:
+        return tuple(problems)
     rule = "the schema does not list this column; add it to the schema or drop it from the table"
     problems.extend(Problem(column=name, rule=rule) for name in table.columns if name not in schema.columns)
     return tuple(problems)

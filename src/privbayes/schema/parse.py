@@ -13,6 +13,8 @@ from privbayes.schema.columns import COLUMN_KINDS
 
 __all__ = ["check_column_name", "check_rows_per_person", "parse_column", "parse_schema"]
 
+MAX_ROWS_PER_PERSON = 1_000_000
+
 
 def parse_schema(given: object) -> tuple[dict[str, Column], int]:
     """The columns in order and the rows per person."""
@@ -47,9 +49,11 @@ def check_column_name(name: object) -> None:
 
 
 def check_rows_per_person(given: object) -> int:
-    """At least one."""
+    """At least one, and no more than any table needs."""
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         raise SchemaError(f"rows_per_person must be a whole number of at least 1, not {shown(given)}")
+    if given > MAX_ROWS_PER_PERSON:
+        raise SchemaError(f"rows_per_person must be at most {MAX_ROWS_PER_PERSON:,}; for more, join a person's rows")
     return given
 
 

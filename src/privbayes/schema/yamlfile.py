@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,22 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
     return dict(_SafeLoader.construct_mapping(loader, node, deep=True))
 
 
+_PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.(inf|nan)", re.IGNORECASE)
+
+
+def _number(loader: Any, node: yaml.ScalarNode) -> int | float:
+    """Numbers as people read them: YAML takes 012 for ten, 12:30 for 750 and 1_000 for a thousand."""
+    if not _PLAIN_NUMBER.fullmatch(node.value):
+        line = node.start_mark.line + 1
+        raise SchemaError(f"line {line}: {shown(node.value)} is a number to YAML, but not this one; put it in quotes")
+    whole = node.tag == "tag:yaml.org,2002:int"
+    number: int | float = loader.construct_yaml_int(node) if whole else loader.construct_yaml_float(node)
+    return number
+
+
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _number)
 
 
 def read_yaml(path: Path) -> Any:
@@ -84,11 +100,10 @@ def dump_yaml(schema: dict[str, Any], comment: str) -> str:
 
 
 def _with_dates(entry: dict[str, Any]) -> dict[str, Any]:
-    """Bounds as YAML dates, which need no quotes."""
-    convert = {"date": date.fromisoformat, "datetime": datetime.fromisoformat}.get(entry["type"])
-    if convert is None:
+    """Bounds as YAML dates, which need no quotes (times do: they hold colons)."""
+    if entry["type"] != "date":
         return entry
-    return {key: convert(value) if key in ("min", "max") else value for key, value in entry.items()}
+    return {key: date.fromisoformat(value) if key in ("min", "max") else value for key, value in entry.items()}
 
 
 def write_text(path: Path, text: str) -> None:

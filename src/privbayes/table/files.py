@@ -57,15 +57,16 @@ def read_file(source: str | Path) -> PrivateTable:
             table = read_csv(_opener(path, form), str(path))
             return PrivateTable(table, "file", inferred=table.column_names)
         table = _read_parquet(path) if form == "parquet" else _read_arrow(path)
+        names = table.column_names
     except (EOFError, zlib.error, gzip.BadGzipFile):
         problem = "the gzip data is damaged or cut short"
-    except pa.ArrowException:  # its text may hold cells
+    except (pa.ArrowException, UnicodeDecodeError):  # its text may hold cells
         problem = f"not a readable {form} file; it may be damaged, cut short or of another kind"
     except OSError as error:  # pyarrow raises OSError for damaged data too, with a text that is not to be trusted
         problem = f"cannot be read ({os.strerror(error.errno)})" if error.errno else f"not a readable {form} file"
     if problem:
         raise TableError(f"{path}: {problem}")
-    check_names(table.column_names, str(path))
+    check_names(names, str(path))
     if table.num_rows == 0:
         raise TableError(f"{path}: the table has no rows; at least one is needed")
     return PrivateTable(table, "file")
@@ -82,7 +83,9 @@ def _read_parquet(path: Path) -> pa.Table:
 
     with parquet.ParquetFile(path) as file:  # and not `read_table`, which reads columns off the names of folders
         check_names(file.schema_arrow.names, str(path))
-        return file.read()
+        table = file.read()
+    table.validate(full=True)  # a damaged file must fail here and not later
+    return table
 
 
 def _read_arrow(path: Path) -> pa.Table:
@@ -94,7 +97,7 @@ def _read_arrow(path: Path) -> pa.Table:
         except pa.ArrowInvalid:
             file.seek(0)
             table = pa.ipc.open_stream(file).read_all()
-    table.validate(full=True)  # a damaged file must fail here and not crash later
+    table.validate(full=True)
     return table
 
 

@@ -12,7 +12,7 @@ from privbayes.errors import TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Kind", "PrivateTable", "check_names", "is_text", "listed", "read_table", "repeated_names"]
+__all__ = ["Kind", "PrivateTable", "check_names", "columns_named", "is_text", "listed", "read_table", "repeated_names"]
 
 Kind = Literal["pandas", "polars", "arrow", "file"]
 
@@ -104,7 +104,7 @@ def read_table(source: Any, *, columns: Sequence[str] | None = None) -> PrivateT
 def _only(table: PrivateTable, columns: Sequence[str]) -> PrivateTable:
     missing = [name for name in columns if name not in table.columns]
     if missing:
-        raise TableError(f"the table lacks the columns {listed(missing)}")
+        raise TableError(f"the table lacks the {columns_named(missing)}")
     repeated = repeated_names(columns)
     if repeated:
         raise TableError(f"columns asked for twice: {listed(repeated)}")
@@ -127,6 +127,11 @@ def listed(names: Sequence[str]) -> str:
     return text if len(names) <= _SHOWN_NAMES else f"{text} and {len(names) - _SHOWN_NAMES} more"
 
 
+def columns_named(names: Sequence[str]) -> str:
+    """Such as "column 'age'", or "columns 'age', 'sex'"."""
+    return f"{'column' if len(names) == 1 else 'columns'} {listed(names)}"
+
+
 def check_names(names: Sequence[object], where: str) -> None:
     """Names must be distinct, non-empty text."""
     if any(not isinstance(name, str) for name in names):
@@ -134,8 +139,9 @@ def check_names(names: Sequence[object], where: str) -> None:
     if any(not name for name in names):
         raise TableError(f"{where}: a column has no name; give it one, or drop it if it is a saved row index")
     repeated = repeated_names(names)
-    if repeated:
-        raise TableError(f"{where}: more than one column is named {listed(repeated)}; names must be distinct")
+    if repeated:  # named by their places: the first line of a text file may not be names at all, but somebody's cells
+        places = [str(place + 1) for place, name in enumerate(names) if name == repeated[0]]
+        raise TableError(f"{where}: columns {' and '.join(places[:2])} have the same name; names must be distinct")
 
 
 def is_text(form: pa.DataType) -> bool:

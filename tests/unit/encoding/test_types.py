@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from privbayes.encoding.codec import Codec, output_types
-from privbayes.encoding.types import parse_type, type_name
+from privbayes.encoding.types import check_types, parse_type, type_name
 from privbayes.errors import TableError
 from privbayes.schema.columns import (
     BooleanColumn,
@@ -38,7 +38,7 @@ LEVEL = OrdinalColumn(values=("low", "high"))
     ("column", "held", "given_back"),
     [
         (BooleanColumn(), pa.bool_(), "bool"),
-        (BooleanColumn(), pa.int8(), "int64"),
+        (BooleanColumn(), pa.int8(), "int8"),
         (BooleanColumn(), pa.float64(), "int64"),
         (BooleanColumn(), pa.string(), "string"),
         (AGE, pa.int8(), "int8"),
@@ -88,6 +88,7 @@ def test_types_follow_the_input(column: Column, held: pa.DataType, given_back: s
     schema = Schema({"x": column, "anchor": BooleanColumn(nullable=True)})
     table = read_table(pa.table({"x": pa.nulls(2, held), "anchor": pa.nulls(2, pa.bool_())}))
     types = output_types(schema, table)
+    assert check_types(schema, types) == types  # what a model file holds is taken back as it is
     assert types["x"] == given_back
     codec = Codec(schema, "vanilla")
     codes = [np.arange(200) % attribute.cardinality for attribute in codec.domain.attributes]

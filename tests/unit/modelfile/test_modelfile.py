@@ -88,6 +88,12 @@ def test_foreign_files_are_told_apart(content: bytes) -> None:
         from_bytes(content, "m")
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_foreign_file_is_not_read_to_its_end() -> None:
+    with pytest.raises(ModelFileError, match="not a privbayes model"):
+        read_model("/dev/zero")
+
+
 def test_a_newer_version_asks_for_an_update() -> None:
     data = bytearray(to_bytes(record()))
     data[8] = 9

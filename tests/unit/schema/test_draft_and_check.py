@@ -152,3 +152,12 @@ def test_check_lists_every_problem_without_a_cell() -> None:
 def test_check_of_an_unreadable_table(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no such file"):
         check_schema(tmp_path / "none.csv", Schema({"a": BooleanColumn()}))
+
+
+def test_a_table_without_a_header_line_is_told_without_its_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{SENTINEL},1\n{SENTINEL},2\n", encoding="utf-8")
+    problems = check_schema(path, Schema({"a": BooleanColumn(), "b": BooleanColumn()}))
+    assert [problem.column for problem in problems] == ["a", "b"]
+    assert "a line of column names" in problems[0].rule
+    assert SENTINEL not in "".join(map(str, problems))

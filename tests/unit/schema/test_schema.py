@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +94,18 @@ def test_ready_schemas_load_and_round_trip(path: Path, tmp_path: Path) -> None:
     assert Schema.from_dict(schema.to_dict()) == schema
 
 
-def test_wide_and_long_schemas_are_quick(tmp_path: Path) -> None:
+def test_a_schema_is_written_as_people_write_it(tmp_path: Path) -> None:
+    text = load(tmp_path, EVERY_KIND).to_yaml()
+    assert "! " not in text, "no tags"
+    assert "admitted: {type: date, min: 2020-01-01, max: 2024-12-31, bins: 16}" in text
+    assert "min: '2020-01-01 00:00:00'" in text
+
+
+def test_wide_and_long_schemas_load(tmp_path: Path) -> None:
     columns = {f"c{i}": BooleanColumn() for i in range(200)}
     schema = Schema({**columns, "big": CategoricalColumn(values=tuple(f"v{i}" for i in range(10_000)))})
-    start = time.perf_counter()
     assert load(tmp_path, schema.to_yaml()) == schema
     assert schema.columns["big"].cardinality == 10_000
-    assert time.perf_counter() - start < 5
 
 
 def columns(entry: Any) -> dict[str, Any]:
@@ -119,6 +124,10 @@ def columns(entry: Any) -> dict[str, Any]:
         ({"columns": {"age": {"type": "boolean"}}, "rows_per_person": 0}, "rows_per_person must be"),
         ({"columns": {"age": {"type": "boolean"}}, "rows_per_person": True}, "rows_per_person must be"),
         ({"columns": {"age": {"type": "boolean"}}, "rows_per_person": 1.5}, "rows_per_person must be"),
+        (
+            {"columns": {"age": {"type": "boolean"}}, "rows_per_person": 10**9},
+            "must be at most 1,000,000",
+        ),
         ({"columns": {"id": {"type": "id"}}}, "nothing to model"),
         ({"columns": {False: {"type": "boolean"}}}, "boolean false; quote it"),
         ({"columns": {7: {"type": "boolean"}}}, "must be text"),
@@ -155,6 +164,7 @@ def test_what_a_schema_refuses(given: Any, rule: str) -> None:
         ({"type": "categorical", "values": ["a", "a"]}, "twice"),
         ({"type": "categorical", "values": ["a", ["b"]]}, "only text and numbers"),
         ({"type": "categorical", "values": [True, False]}, "quote yes, no"),
+        ({"type": "categorical", "values": [date(2020, 1, 31)]}, "values hold 2020-01-31; .* quote it"),
         ({"type": "categorical", "values": ["a", "b"], "taxonomy": ["a"]}, "forgets"),
         ({"type": "id", "nullable": True}, "unknown key 'nullable'"),
         ({"type": "number", "min": "low", "max": 1}, "plain number"),
@@ -178,6 +188,10 @@ def test_errors_name_the_column_and_the_rule(entry: Any, rule: str) -> None:
         ("columns:\n  a: {type: boolean}\n  a: {type: boolean}\n", "line 3: 'a' is given twice"),
         ("columns: {a: {type: integer, min: 0, min: 1, max: 9}}", "'min' is given twice"),
         ("columns: {[a, b]: {type: boolean}}", "a name must be plain text"),
+        ("columns:\n  a: {type: categorical, values: [010, 020]}", "line 2: '010' .*; put it in quotes"),
+        ("columns: {a: {type: categorical, values: [12:30, 13:30]}}", "line 1: '12:30' .*; put it in quotes"),
+        ("columns: {a: {type: integer, min: 0, max: 1_000}}", "line 1: '1_000' .*; put it in quotes"),
+        ("columns: {a: {type: number, min: 0, max: 0x1F}}", "line 1: '0x1F' .*; put it in quotes"),
         ("columns: {a: {type: date, min: 2020-02-31, max: 2021-01-01}}", "impossible date"),
         ("columns: {a: {type: categorical, values: [yes, no]}}", "quote yes, no"),
         ("columns: {a: !!python/object:os.system {}}", "not valid YAML"),

@@ -85,7 +85,7 @@ def pandas_frames() -> dict[str, tuple[Any, str]]:
     pandas = pytest.importorskip("pandas")
     mixed = pandas.Series([SENTINEL, dt.date(2020, 1, 1), [1]], dtype=object)
     return {
-        "repeated names": (pandas.DataFrame([[SENTINEL, 1]], columns=["a", "a"]), "more than one column is named 'a'"),
+        "repeated names": (pandas.DataFrame([[SENTINEL, 1]], columns=["a", "a"]), "columns 1 and 2 have the same name"),
         "numbers as names": (pandas.DataFrame([[SENTINEL, 1]]), "column names must be text"),
         "layers of names": (
             pandas.DataFrame([[SENTINEL]], columns=pandas.MultiIndex.from_tuples([("a", "b")])),
@@ -116,7 +116,7 @@ def test_other_frames_that_are_refused() -> None:
     polars = pytest.importorskip("polars")
     refused(polars.DataFrame({"a": []}), "no rows")
     refused(pa.table({"a": pa.array([], pa.int64())}), "no rows")
-    refused(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), "more than one column")
+    refused(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), "have the same name")
     refused(pa.table({"": [SENTINEL]}), "has no name")
     for wrong in (None, 5, [SENTINEL], {"a": [SENTINEL]}, [{"a": SENTINEL}], b"t.csv"):
         refused(wrong, "cannot be read as a table")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from privbayes.errors import TableError
+from privbayes.table.files import write_table
 from privbayes.table.source import PrivateTable, read_table
 
 SENTINEL = "zq-secret-cell"
@@ -74,7 +78,7 @@ def test_parquet_and_arrow_keep_their_types(tmp_path: Path) -> None:
 def test_only_the_columns_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b,c\n1,2,3\n")
     assert read_table(path, columns=["c", "a"]).columns == ("c", "a")
-    with pytest.raises(TableError, match="lacks the columns 'd'"):
+    with pytest.raises(TableError, match="lacks the column 'd'"):
         read_table(path, columns=["d"])
     with pytest.raises(TableError, match="twice: 'a'"):
         read_table(path, columns=["a", "a"])
@@ -86,7 +90,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "only blank lines": ("t.csv", b"\n\n", "is empty"),
     "header only": ("t.csv", b"a,b\n", "header but no rows"),
     "header only, no line end": ("t.csv", b"a,b", "header but no rows"),
-    "repeated column": ("t.csv", f"a,b,a\n{S},1,2\n".encode(), "more than one column is named 'a'"),
+    "repeated column": ("t.csv", f"a,b,a\n{S},1,2\n".encode(), "columns 1 and 3 have the same name"),
     "nameless column": ("t.csv", f",a\n0,{S}\n".encode(), "has no name"),
     "short row": ("t.csv", f"a,b\n{S},1\n{S}\n".encode(), "do not have the 2 cells"),
     "long row": ("t.csv", f"a,b\n{S},1\n{S},2,3\n".encode(), "do not have the 2 cells"),
@@ -145,13 +149,36 @@ def test_damaged_parquet_and_arrow(tmp_path: Path) -> None:
         assert SENTINEL not in chain(caught.value)
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.csv.gz"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_anywhere_is_refused_or_harmless(tmp_path: Path, name: str, data: st.DataObject) -> None:
+    path = tmp_path / name
+    write_table(pa.table({"name": ["ä", "b", None] * 9, "n": list(range(27)), "x": [0.5] * 27}), path)
+    damaged = bytearray(path.read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=4)):
+        damaged[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(damaged[: data.draw(st.sampled_from([len(damaged), len(damaged) // 2]))])
+    with suppress(TableError):
+        for column in read_table(path).columns:
+            assert column
+
+
+def test_a_column_name_that_is_not_text(tmp_path: Path) -> None:
+    for name in ("t.arrow", "t.parquet"):
+        write_table(pa.table({"a name": [1]}), tmp_path / name)
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"a name", b"a n\xffme"))
+        with pytest.raises(TableError, match="not a readable"):
+            read_table(tmp_path / name)
+
+
 def test_files_without_rows_or_with_repeated_names(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="no rows"):
         read_table(tmp_path / "t.parquet")
     with pa.ipc.new_file(str(tmp_path / "t.arrow"), pa.schema([("a", pa.int64()), ("a", pa.int64())])) as writer:
         writer.write_batch(pa.record_batch([pa.array([1]), pa.array([2])], names=["a", "a"]))
-    with pytest.raises(TableError, match="more than one column is named 'a'"):
+    with pytest.raises(TableError, match=r"columns 1 and \d have the same name"):
         read_table(tmp_path / "t.arrow")
 
 
