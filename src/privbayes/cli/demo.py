@@ -12,7 +12,7 @@ import typer
 
 from privbayes.cli.console import heading, number, paragraph, progress, show_json, show_pairs, show_table
 from privbayes.cli.inspect import show_spending
-from privbayes.cli.options import Json, at_least, positive
+from privbayes.cli.options import Json, count_from, positive
 
 if TYPE_CHECKING:
     from privbayes.report.fidelity import Fidelity
@@ -25,7 +25,7 @@ _BAR = 30
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")] = "demo",
     rows: Annotated[
-        int, typer.Option("--rows", metavar="N", parser=at_least(1), help="How many patients to make up.")
+        int, typer.Option("--rows", metavar="N", parser=count_from(1), help="How many patients to make up.")
     ] = 50_000,
     epsilon: Annotated[
         float,
@@ -34,7 +34,7 @@ def demo(
     seed: Annotated[
         int,
         typer.Option(
-            "--seed", metavar="N", parser=at_least(0), help="Makes up other patients. The fit is never seeded."
+            "--seed", metavar="N", parser=count_from(0), help="Makes up other patients. The fit is never seeded."
         ),
     ] = 0,
     json: Json = False,

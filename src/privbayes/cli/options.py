@@ -20,6 +20,7 @@ __all__ = [
     "Engine",
     "Epsilon",
     "First",
+    "HowManyRows",
     "Infer",
     "Json",
     "MaxCandidates",
@@ -44,10 +45,10 @@ __all__ = [
     "Weight",
     "Where",
     "Workload",
-    "at_least",
     "check_method",
     "check_target",
     "conditions",
+    "count_from",
     "given",
     "positive",
     "read_edges",
@@ -94,7 +95,7 @@ def _number(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-def at_least(least: int) -> Callable[[str], int]:
+def count_from(least: int) -> Callable[[str], int]:
     """A parser of whole numbers that are not below ``least``."""
 
     def whole(text: str) -> int:
@@ -138,15 +139,17 @@ ModelOut = Annotated[str, _option("--output", "-o", metavar="MODEL", help="The m
 Rows = Annotated[
     int | None,
     _option(
-        "--rows", "-n", metavar="N", parser=at_least(1), help="How many rows; as many as were fitted if not given."
+        "--rows", "-n", metavar="N", parser=count_from(1), help="How many rows; as many as were fitted if not given."
     ),
 ]
+HowManyRows = Annotated[int, _option("--rows", metavar="N", parser=count_from(1), help="How many rows the table has.")]
 Where = Annotated[
     list[str] | None,
     _option("--where", metavar="COLUMN=VALUE", help="Only such rows; repeat for more. COLUMN= means a missing value."),
 ]
 Seed = Annotated[
-    int | None, _option("--seed", metavar="N", parser=at_least(0), help="Draw the same rows again from the same model.")
+    int | None,
+    _option("--seed", metavar="N", parser=count_from(0), help="Draw the same rows again from the same model."),
 ]
 Json = Annotated[bool, _option("--json", help="Print the result as JSON, for programs.")]
 
@@ -205,7 +208,8 @@ Theta = Annotated[
     ),
 ]
 MaxParents = Annotated[
-    int | None, _expert("--max-parents", metavar="N", parser=at_least(0), help="At most so many parents for a column.")
+    int | None,
+    _expert("--max-parents", metavar="N", parser=count_from(0), help="At most so many parents for a column."),
 ]
 First = Annotated[str | None, _expert("--first", metavar="COLUMN", help="The column that the network starts from.")]
 Network = Annotated[
@@ -227,7 +231,10 @@ Merge = Annotated[
 MaxCandidates = Annotated[
     int | None,
     _expert(
-        "--max-candidates", metavar="N", min=1, help="At most so many links compared; thinned without reading rows."
+        "--max-candidates",
+        metavar="N",
+        parser=count_from(1),
+        help="At most so many links compared; thinned without reading rows.",
     ),
 ]
 Infer = Annotated[

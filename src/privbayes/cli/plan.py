@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from privbayes.cli.console import counted, heading, number, paragraph, show_json, show_pairs, show_table
 from privbayes.cli.options import (
@@ -16,6 +14,7 @@ from privbayes.cli.options import (
     Encoding,
     Epsilon,
     First,
+    HowManyRows,
     Infer,
     Json,
     MaxCandidates,
@@ -31,7 +30,6 @@ from privbayes.cli.options import (
     UsedSchema,
     Weight,
     Workload,
-    at_least,
     check_method,
     given,
     read_edges,
@@ -45,12 +43,7 @@ __all__ = ["plan"]
 
 def plan(
     schema: UsedSchema,
-    rows: Annotated[
-        int,
-        typer.Option(
-            "--rows", metavar="N", parser=at_least(1), help="How many rows the table has.", show_default=False
-        ),
-    ],
+    rows: HowManyRows,
     epsilon: Epsilon,
     delta: Delta = None,
     method: Method = "best",
