@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from privbayes.encoding.codec import Codec
+    from privbayes.methods.prior import Prior
     from privbayes.model.protocol import GenerativeModel
     from privbayes.modelfile.format import ModelRecord
     from privbayes.privacy.noise import NoiseSource
@@ -91,16 +92,17 @@ class Method:
             PrivacyUnit.of(self.neighbours, schema.rows_per_person),
             noise,
         )
-        table = read_table(source)
         codec = Codec(schema, self.encoding)
+        ready = self.ready(codec)
+        table = read_table(source)
         encoded = codec.encode(table, progress=progress)
         output = {"columns": list(table.columns), "types": output_types(schema, table), "kind": table.kind}
         del table
         counts = open_backend(engine, codec.domain, encoded.columns)
-        generator, n_rows = import_module(self.module).fit(self, counts, ledger, progress)
+        generator, n_rows = import_module(self.module).fit(ready, counts, ledger, progress)
         return Model(
             method=self.name,
-            spec=self.spec(),
+            spec=ready.spec(),
             codec=codec,
             generator=generator,
             n_rows=n_rows,
@@ -123,6 +125,10 @@ class Method:
             unit=PrivacyUnit.of(self.neighbours, schema.rows_per_person),
         )
         return planned
+
+    def ready(self, codec: Codec) -> Method:
+        """The same method with what its knobs point at, loaded and checked before any row is read."""
+        return self
 
     def spec(self) -> dict[str, Any]:
         """Every knob in plain values."""
@@ -246,6 +252,10 @@ class Best(BestSpec, Method):
     workload: what is to be right: "pairs" of columns, "triples" too, or a list such as [["age", "income"], ...].
     target: a column to be predicted: its pairs weigh more, and triples with it are bought.
     weights: how much columns count, such as {"age": 2.0}; 1 where nothing is said.
+    prior: a model, or the file of one, over the same schema, to start from; needs delta.
+    prior_of: what that is a model of. "this-table": an earlier release by `best`, whose purchases are used again; the
+        budgets of both releases add up. "another-table": public, or of other people (last year's); how far it is to be
+        believed is bought with 3% of the budget, so that a wrong one does little harm.
     """
 
     name: ClassVar[str] = "best"
@@ -254,6 +264,19 @@ class Best(BestSpec, Method):
     epsilon: float
     delta: float | None = None
     neighbours: str = "replace"
+
+    def ready(self, codec: Codec) -> Method:
+        """With the prior as a model that fits the schema."""
+        if self.prior is None:
+            return self
+        prior = load(self.prior) if isinstance(self.prior, (str, Path)) else self.prior
+        if not isinstance(prior, Model):
+            raise UnsupportedError("a prior is a privbayes model, or the path of its file")
+        return replace(self, prior=prior.as_prior(codec, str(self.prior_of)))
+
+    def spec(self) -> dict[str, Any]:
+        """Every knob in plain values: of a prior, what it promised."""
+        return {**super().spec(), "prior": None if self.prior is None else str(self.prior)}
 
 
 METHODS: Mapping[str, type[Method]] = {
@@ -421,6 +444,25 @@ class Model:
 
         names = [columns] if isinstance(columns, str) else list(columns)
         return to_frame(marginal_table(self._codec, self._generator, names), as_ or self._output["kind"])
+
+    def as_prior(self, codec: Codec, prior_of: str) -> Prior:
+        """The model as `best` takes a prior, for tables of this codec; refused where it is over other columns."""
+        from privbayes.methods.prior import Prior
+
+        mine, theirs = codec.schema.to_dict()["columns"], self.schema.to_dict()["columns"]
+        different = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+        if different:
+            raise UnsupportedError(f"the prior has another schema: column {different[0]!r} is not the same")
+        if self._codec.domain.cardinalities != codec.domain.cardinalities:
+            raise UnsupportedError("the prior was fitted in bits: fit it with encoding hierarchical or vanilla")
+        bought = [receipt.scale for receipt in self.receipts if receipt.label == "number of rows"]
+        return Prior(
+            model=self._generator,
+            of=prior_of,
+            total=float(self.n_rows),
+            total_variance=sum(scale**2 for scale in bought),
+            words=f"{self.method}: {self.guarantee.sentence()}",
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file; a model that is not private says so there too."""

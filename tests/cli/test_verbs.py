@@ -256,3 +256,12 @@ def test_the_endings_named_here_are_those_that_can_be_written() -> None:
     from privbayes.table.files import _FORMATS
 
     assert set(TABLE_ENDINGS) == set(_FORMATS)
+
+
+def test_a_fit_starts_from_an_earlier_model(run: Run, clinic: Clinic, tmp_path: Path) -> None:
+    settings = (clinic.table, "-s", clinic.schema, "-e", 1, "--delta", 1e-9)
+    first, second = tmp_path / "first.pbm", tmp_path / "second.pbm"
+    assert run("fit", *settings, "-o", first).code == 0
+    assert run("fit", *settings, "-o", second, "--prior", first, "--prior-of", "this-table").code == 0
+    assert "this table" in _json(run("inspect", second, "--json").out)["spec"]["prior"]
+    run("fit", *settings, "-o", second, "--prior", first).refused(1, "prior_of must be one of")

@@ -20,6 +20,7 @@ from privbayes.counts.memory import MemoryBackend
 from privbayes.counts.request import MarginalRequests
 from privbayes.encoding.codec import Codec
 from privbayes.methods.best import BestSpec, fit
+from privbayes.methods.prior import Prior
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.noise import Mechanism, OpenDPNoise
@@ -105,16 +106,20 @@ def test_the_same_model_and_rows_from_the_released_values_alone(
     codec = Codec(schema, "hierarchical")
     encoded = codec.encode(read_table(table))
     backend = MemoryBackend(codec.domain, encoded.columns)
-    settings = PrivacyBudget(epsilon=2.0, delta=delta), PrivacyUnit.of(neighbours, 1)
+    check_replay(BestSpec(), backend, neighbours, delta)
 
+
+def check_replay(spec: BestSpec, backend: MemoryBackend, neighbours: str, delta: float | None) -> None:
+    """Fit, and fit again from what was released."""
+    settings = PrivacyBudget(epsilon=2.0, delta=delta), PrivacyUnit.of(neighbours, 1)
     recorder = Recorder()
     ledger = Ledger(*settings, recorder)
-    model, n = fit(BestSpec(), backend, ledger)
+    model, n = fit(spec, backend, ledger)
 
     replayer = Replayer(recorder.released)
     again_ledger = Ledger(*settings, replayer)
-    public_n = table.num_rows if neighbours == "replace" else 123_456
-    again, n_again = fit(BestSpec(), NoTable(codec.domain, public_n), again_ledger)
+    public_n = backend.n_rows if neighbours == "replace" else 123_456
+    again, n_again = fit(spec, NoTable(backend.domain, public_n), again_ledger)
 
     assert replayer.nothing_is_left()
     assert n_again == n
@@ -128,3 +133,14 @@ def test_the_same_model_and_rows_from_the_released_values_alone(
         strict=True,
     ):
         np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("of", ["this-table", "another-table"])
+def test_a_prior_changes_nothing_of_that(of: str) -> None:
+    table = mixed_table()
+    codec = Codec(mixed_schema(), "hierarchical")
+    backend = MemoryBackend(codec.domain, codec.encode(read_table(table)).columns)
+    ledger = Ledger(PrivacyBudget(epsilon=1.0, delta=1e-6), PrivacyUnit.of("add-remove", 1))
+    before, n = fit(BestSpec(), backend, ledger)
+    prior = Prior(model=before, of=of, total=n, total_variance=ledger.receipts[0].scale ** 2, words="an earlier one")
+    check_replay(BestSpec(prior=prior, prior_of=of), backend, "add-remove", 1e-6)

@@ -9,7 +9,13 @@ import pytest
 
 from privbayes.core.domain import Attribute, Domain
 from privbayes.counts.memory import MemoryBackend
-from privbayes.structure.pair_errors import GRID, errors_against, exact_errors, pair_error_sensitivity
+from privbayes.structure.pair_errors import (
+    GRID,
+    errors_against,
+    exact_errors,
+    pair_error_sensitivity,
+    total_error_sensitivity,
+)
 
 SIZES = (2, 2, 3)
 DOMAIN = Domain(tuple(Attribute.flat(f"x{i}", size) for i, size in enumerate(SIZES)))
@@ -43,7 +49,8 @@ def test_no_row_moves_the_vector_past_its_bound(neighbours: str, seed: int) -> N
         for rows in itertools.combinations_with_replacement(ROWS, n)
     }
     bound = pair_error_sensitivity(neighbours, len(TABLES) + 1)  # type: ignore[arg-type]
-    worst = np.zeros(3)
+    all_at_once = total_error_sensitivity(neighbours, len(TABLES) + 1)  # type: ignore[arg-type]
+    worst, worst_sum = np.zeros(3), 0
     for rows, before in found.items():
         for row in ROWS:
             others = [rows[:i] + rows[i + 1 :] for i in range(len(rows))] if neighbours == "replace" else [rows]
@@ -51,10 +58,14 @@ def test_no_row_moves_the_vector_past_its_bound(neighbours: str, seed: int) -> N
                 after = found.get(tuple(sorted((*rest, row))))
                 if after is not None:
                     change = np.abs(after - before)
+                    worst_sum = max(worst_sum, abs(int(after.sum()) - int(before.sum())))
                     worst = np.maximum(worst, [change.sum(), (change**2).sum(), change.max()])
     assert bound.l1 is not None
     assert bound.l2_squared is not None
     assert bound.linf is not None
+    assert all_at_once.linf is not None
+    assert worst_sum <= all_at_once.linf
     assert np.all(worst <= [bound.l1, bound.l2_squared, bound.linf])
     if seed == 0:
         np.testing.assert_array_equal(worst, [bound.l1, bound.l2_squared, bound.linf])
+        assert worst_sum == all_at_once.linf

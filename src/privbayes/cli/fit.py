@@ -24,6 +24,8 @@ from privbayes.cli.options import (
     Neighbours,
     Network,
     Phi,
+    Prior,
+    PriorOf,
     Score,
     SourceTable,
     Target,
@@ -72,6 +74,8 @@ def fit(
     workload: Workload = None,
     target: Target = None,
     weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Learn a private model from a table.
@@ -103,6 +107,8 @@ def fit(
         workload=read_workload(workload),
         target=target,
         weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     model.save(output)
     if json:

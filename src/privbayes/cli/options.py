@@ -30,6 +30,8 @@ __all__ = [
     "Neighbours",
     "Network",
     "Phi",
+    "Prior",
+    "PriorOf",
     "Rows",
     "Score",
     "Seed",
@@ -205,6 +207,14 @@ MaxCandidates = Annotated[
 Effort = Annotated[
     Literal["quick", "normal", "thorough"] | None,
     _expert("--effort", help="How much time method best may spend for accuracy; normal if not given."),
+]
+Prior = Annotated[
+    str | None,
+    _option("--prior", metavar="MODEL", help="Start from this model: an earlier release, or of another table."),
+]
+PriorOf = Annotated[
+    Literal["this-table", "another-table"] | None,
+    _option("--prior-of", help="What the prior is a model of. Budgets of releases of one table add up."),
 ]
 
 Workload = Annotated[

@@ -26,6 +26,8 @@ from privbayes.cli.options import (
     Neighbours,
     Network,
     Phi,
+    Prior,
+    PriorOf,
     Rows,
     Score,
     Seed,
@@ -78,6 +80,8 @@ def synthesize(
     workload: Workload = None,
     target: Target = None,
     weight: Weight = None,
+    prior: Prior = None,
+    prior_of: PriorOf = None,
     json: Json = False,
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
@@ -112,6 +116,8 @@ def synthesize(
         workload=read_workload(workload),
         target=target,
         weights=read_weights(weight),
+        prior=prior,
+        prior_of=prior_of,
     )
     if model is not None:
         fitted.save(model)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,16 @@ from privbayes.measure.allocate import allocate, exact_shares, noise_harm
 from privbayes.measure.marginals import MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
 from privbayes.methods.plan import Plan
+from privbayes.methods.prior import PRIOR_OF, choose_guide, take_up
 from privbayes.methods.triples import HELD, buy_triples, select_triples, worth_a_clique
 from privbayes.methods.wanted import check_wanted, wanted
 from privbayes.methods.wares import FINENESSES, column_wares, pair_wares
 from privbayes.model.columns import Columns
+from privbayes.model.guide import Guide
 from privbayes.model.joint import PAIR_CELLS, PAIRS_CELLS, JointModel
 from privbayes.model.joint_fit import fit_trees
 from privbayes.model.observations import Form, Observation, combined, excess_error, observed
+from privbayes.model.smooth import is_ordered, smoothed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
@@ -47,8 +51,8 @@ from privbayes.structure.tree_growth import grow_trees
 __all__ = ["EFFORTS", "BestSpec", "Effort", "fit", "infer", "plan"]
 
 # Shares of the budget; the rest buys tables, and the columns once more. The error hardly depends on them.
-TOTAL = Fraction(4, 100)
-COLUMNS = Fraction(10, 100)
+TOTAL = Fraction(2, 100)
+COLUMNS = Fraction(15, 100)
 ERRORS = Fraction(7, 100)
 CHOICES = Fraction(15, 100)
 DRAWS = 1.5  # pairs drawn, times the number of columns
@@ -83,6 +87,8 @@ class BestSpec:
     workload: str | Sequence[Sequence[str]] = "pairs"
     target: str | None = None
     weights: Mapping[str, float] | None = None
+    prior: Any = None  # a model or a file of one, which `api.Best.ready` turns into a `Prior`
+    prior_of: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding not in ("hierarchical", "vanilla"):
@@ -92,6 +98,10 @@ class BestSpec:
         if self.effort not in EFFORTS:
             raise UnsupportedError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
         check_wanted(self.workload, self.target, self.weights)
+        if self.prior is not None and self.prior_of not in PRIOR_OF:
+            raise UnsupportedError(f"prior_of must be one of {', '.join(PRIOR_OF)}, not {self.prior_of!r}")
+        if self.prior is None and self.prior_of is not None:
+            raise UnsupportedError("prior_of says what the prior is a model of, and no prior is given")
 
     def wanted(self, domain: Domain) -> Workload:
         """What the table is wanted for, in attributes."""
@@ -102,30 +112,31 @@ def fit(
     spec: BestSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
 ) -> tuple[JointModel, int]:
     """Buy columns, select, buy tables, infer. Also returns the number of rows: public, or as bought."""
-    workload = spec.wanted(counts.domain)
+    domain, form, workload = counts.domain, _form(ledger), spec.wanted(counts.domain)
     n = measure_total(counts, ledger, ledger.total * TOTAL)
-    bought = list(_buy_columns(counts, ledger, _stage(progress, "columns")))
-    columns = _known_columns(counts.domain, bought, n, ledger)
-    links = _select(counts, ledger, columns, n)
+    bought, guide, n = take_up(spec.prior, domain, ledger, n)
+    bought += _buy_columns(counts, ledger, _stage(progress, "columns"))
+    columns = _known_columns(domain, bought, n, ledger, guide)
+    guide = choose_guide(guide, counts, ledger, columns, n)
+    links = _select(counts, ledger, columns, n, guide)
     held = ledger.remaining * HELD if workload.wants_triples and not ledger.budget.is_pure else Fraction(0)
-    bought += _buy_tables(counts, ledger, columns, links, workload, ledger.remaining - held, _stage(progress, "tables"))
-    columns = _known_columns(counts.domain, bought, n, ledger)
+    share, report = ledger.remaining - held, _stage(progress, "tables")
+    bought += _buy_tables(counts, ledger, columns, links, workload, share, report, bought, guide)
+    columns = _known_columns(domain, bought, n, ledger, guide)
     trees, triples = None, None
     if held:
-        draft = infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "draft"))
+        draft = infer(spec, domain, bought, columns, links, form, _stage(progress, "draft"), guide=guide)
         trees = [one.tree for one in draft.fits]
-        seen = _seen(counts.domain, bought, _form(ledger))
+        seen = _seen(domain, bought, form)
         beyond = select_triples(counts, ledger, draft, links, seen, columns, workload)
         more = worth_a_clique(ledger, trees, beyond, seen, columns, workload)
         if more:
-            trees = _grow(spec, counts.domain, _believed(seen, columns, links, workload)[1], more)
+            trees = _grow(spec, domain, _believed(seen, columns, links, workload)[1], more)
         beyond = beyond.within(trees[0])
-        report = _stage(progress, "triples")
-        bought += buy_triples(counts, ledger, beyond, seen, columns, workload, report)
+        bought += buy_triples(counts, ledger, beyond, seen, columns, workload, _stage(progress, "triples"))
         triples = beyond.links
-        columns = _known_columns(counts.domain, bought, n, ledger)
-    model = infer(spec, counts.domain, bought, columns, links, _form(ledger), _stage(progress, "fit"), triples, trees)
-    return model, n
+        columns = _known_columns(domain, bought, n, ledger, guide)
+    return infer(spec, domain, bought, columns, links, form, _stage(progress, "fit"), triples, trees, guide), n
 
 
 def infer(
@@ -138,12 +149,22 @@ def infer(
     report: Callable[[int, int], None] | None = None,
     triples: Links | None = None,
     trees: Sequence[CliqueTree] | None = None,
+    guide: Guide | None = None,
 ) -> JointModel:
     """From what was released to the model: all of it is post-processing. Triples lie in trees that are given."""
     workload = spec.wanted(domain)
     observations, gains = _believed(_seen(domain, bought, form), columns, links, workload, triples)
+    references: list[Observation] = []
+    if guide is not None:
+        observations = guide.settled(columns, observations)
+        references = guide.observations(columns)
+        for one in references:
+            if len(one.attributes) == 2:
+                worth = workload.of_table(one.attributes) * one.strength * columns.total
+                gains[one.attributes] = gains.get(one.attributes, 0.0) + worth
     trees = trees or _grow(spec, domain, gains)
-    fits = fit_trees(trees, columns, observations, passes=EFFORTS[spec.effort].passes, progress=report)
+    passes = EFFORTS[spec.effort].passes
+    fits = fit_trees(trees, columns, observations, passes=passes, progress=report, references=references)
     return JointModel(
         domain,
         [(table.axes, table.measurement) for table in bought],
@@ -152,6 +173,7 @@ def infer(
         fits=fits,
         workload=workload,
         groups=[table.groups for table in bought],
+        references=None if guide is None else guide.references(columns),
     )
 
 
@@ -172,7 +194,8 @@ def _believed(
             expected = columns.expected(one.attributes, one.groups)
             error = error if links.deviation else excess_error(one, expected)
             harm = noise_harm(one.table.shape, expected, np.array([one.variance]))
-            gains[one.attributes] = workload.of_table(one.attributes) * max(error - float(harm[0]), 1.0)
+            gain = workload.of_table(one.attributes) * max(error - float(harm[0]), 1.0)
+            gains[one.attributes] = max(gain, gains.get(one.attributes, 0.0))
             error = max(error, links.deviation)
         if len(one.attributes) > 1:
             one = replace(one, strength=max(error, 1.0) / columns.total)
@@ -202,10 +225,6 @@ def _grow(
     )
 
 
-def _seen(domain: Domain, bought: Sequence[MeasuredTable], form: Form) -> list[Observation]:
-    return combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
-
-
 def _buy_columns(
     counts: CountingBackend, ledger: Ledger, report: Callable[[int, int], None] | None
 ) -> tuple[MeasuredTable, ...]:
@@ -216,7 +235,7 @@ def _buy_columns(
     return _buy(counts, ledger, tables, (np.sqrt(sizes) * (sizes - 1)) ** (2 / 3), share, report)
 
 
-def _select(counts: CountingBackend, ledger: Ledger, columns: Columns, n: int) -> Links:
+def _select(counts: CountingBackend, ledger: Ledger, columns: Columns, n: int, guide: Guide | None = None) -> Links:
     sizes = counts.domain.cardinalities
     known = Pairs.of(sizes, most_cells=PAIR_CELLS, most_in_all=PAIRS_CELLS).members
     pairs = [pair for pair in known if min(sizes[a] for a in pair) > 1]
@@ -226,7 +245,8 @@ def _select(counts: CountingBackend, ledger: Ledger, columns: Columns, n: int) -
         draws = int(DRAWS * len(sizes))
         return drawn_links(counts, ledger, pairs, columns.shares, n, ledger.total * CHOICES, draws)
     bias = column_bias(pairs, columns.shares, columns.count_variances(), n)
-    return measured_links(counts, ledger, pairs, columns.shares, n, bias, ledger.total * ERRORS)
+    reference = None if guide is None else partial(guide.reference, columns)
+    return measured_links(counts, ledger, pairs, columns.shares, n, bias, ledger.total * ERRORS, reference)
 
 
 def _buy_tables(
@@ -237,11 +257,16 @@ def _buy_tables(
     workload: Workload,
     share: Fraction,
     report: Callable[[int, int], None] | None,
+    earlier: Sequence[MeasuredTable] = (),
+    guide: Guide | None = None,
 ) -> tuple[MeasuredTable, ...]:
     """A share of the budget, spread over interaction tables of pairs and columns at one price."""
     domain, pure = counts.domain, ledger.budget.is_pure
+    seen = _seen(domain, earlier, _form(ledger))
     finenesses = () if pure else FINENESSES
-    wares = pair_wares(domain, columns, links, workload, ledger.unit, pure=pure, finenesses=finenesses)
+    wares = pair_wares(
+        domain, columns, links, workload, ledger.unit, pure=pure, finenesses=finenesses, seen=seen, guide=guide
+    )
     wares += column_wares(domain, columns, workload, ledger.unit, pure=pure, first_item=len(links.pairs))
     if not wares:
         return ()
@@ -273,11 +298,19 @@ def _single_columns(domain: Domain) -> list[tuple[int, ...]]:
     return [(domain.axis(a),) for a, size in enumerate(domain.cardinalities) if size > 1]
 
 
-def _known_columns(domain: Domain, bought: Sequence[MeasuredTable], n: int, ledger: Ledger) -> Columns:
-    singles = [
-        observed(domain, table.axes, table.measurement, _form(ledger)) for table in bought if len(table.axes) == 1
-    ]
-    return Columns.of(domain.cardinalities, combined(singles), float(n), _total_variance(ledger))
+def _known_columns(
+    domain: Domain, bought: Sequence[MeasuredTable], n: int, ledger: Ledger, guide: Guide | None = None
+) -> Columns:
+    seen = _seen(domain, [table for table in bought if len(table.axes) == 1], _form(ledger))
+    columns = Columns.of(domain.cardinalities, seen, float(n), _total_variance(ledger))
+    return columns if guide is None else guide.known_columns(columns, seen)
+
+
+def _seen(domain: Domain, bought: Sequence[MeasuredTable], form: Form) -> list[Observation]:
+    """What was bought, read back, purchases of one table as one; columns with an order smoothed along it."""
+    found = combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
+    ordered = [is_ordered(attribute) for attribute in domain.attributes]
+    return [smoothed(one) if len(one.attributes) == 1 and ordered[one.attributes[0]] else one for one in found]
 
 
 def _total_variance(ledger: Ledger) -> float:
@@ -303,4 +336,5 @@ def plan(spec: BestSpec, domain: Domain, *, n: int, budget: PrivacyBudget, unit:
     """What a fit would buy, rehearsed on a made-up table with the same schema and number of rows."""
     from privbayes.methods.best_plan import rehearse
 
-    return rehearse(partial(fit, spec), domain, n=n, budget=budget, unit=unit, encoding=spec.encoding)
+    alone = replace(spec, prior=None, prior_of=None)  # what a prior is worth is not known before the table is
+    return rehearse(partial(fit, alone), domain, n=n, budget=budget, unit=unit, encoding=spec.encoding)

@@ -22,7 +22,7 @@ from privbayes.model.clique_tree import clique_tree_chain
 from privbayes.model.factor import MAX_CELLS, Factor
 from privbayes.model.max_entropy import FitReport, TreeFit
 from privbayes.model.observations import FORMS, Form, Groups, Observation, combined, observed
-from privbayes.model.pair_tables import correct, model_pairs
+from privbayes.model.pair_tables import correct, model_pairs, rake
 from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
 from privbayes.privacy.released import Measurement
@@ -56,12 +56,14 @@ class JointModel:
         fits: Sequence[TreeFit],
         workload: Workload | None = None,
         groups: Sequence[Groups | None] | None = None,
+        references: NDArray[np.float64] | None = None,
     ) -> None:
         if not fits or not total > 0:
             raise ValueError("a model has at least one tree and one row")
         self._domain = domain
         self.tables = tuple(tables)
         self.groups = tuple(groups) if groups is not None else (None,) * len(self.tables)
+        self._references = references
         self.form: Form = form
         self.total = total
         self.fits = tuple(fits)
@@ -69,6 +71,8 @@ class JointModel:
         sizes = domain.cardinalities
         self._engines = tuple(Propagation(fit.tree, sizes, max_cells=MAX_CELLS) for fit in self.fits)
         self._slots = tuple(engine.slots(fit.slots) for engine, fit in zip(self._engines, self.fits, strict=True))
+        if references is not None and len(references) != int(self.pairs.start[-1]):
+            raise ValueError("the references do not fit the pairs")
         if any(slots.cells != len(fit.potentials) for slots, fit in zip(self._slots, self.fits, strict=True)):
             raise ValueError("the potentials do not fit their tables")
 
@@ -84,8 +88,9 @@ class JointModel:
 
     @property
     def parameters(self) -> NDArray[np.float64]:
-        """The potentials of all trees, end to end."""
-        return np.concatenate([fit.potentials for fit in self.fits])
+        """The potentials of all trees, end to end, and the references where there are any."""
+        references = np.zeros(0) if self._references is None else self._references
+        return np.concatenate([*(fit.potentials for fit in self.fits), references])
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -94,13 +99,13 @@ class JointModel:
 
     @cached_property
     def pair_tables(self) -> NDArray[np.float64]:
-        """The probabilities of all pairs: as the first tree has them; what was bought outside it as the mean of the
-        further trees that hold it, or, where none does, corrected by the purchase itself.
+        """The probabilities of all pairs: as the first tree has them. What it does not hold though it was bought, or
+        known beforehand: the mean of the further trees that hold it, or, where none does, what was known, corrected by
+        the purchase itself.
         """
         first, *further = range(len(self.fits))
         flat = model_pairs(self._engines[first], self._log_weight(first), self.pairs)
-        outside = {one.attributes: one for one in self._outside}
-        left = set(outside)
+        outside = self._outside
         sums: dict[tuple[int, ...], tuple[NDArray[np.float64], int]] = {}
         for t in further:
             held = [pair for pair in outside if self._engines[t].home(pair) is not None]
@@ -112,7 +117,13 @@ class JointModel:
                 sums[pair] = table + slots.over(values, pair), count + 1
         for pair, (table, count) in sums.items():
             self.pairs.table(flat, int(self.pairs.place[pair]))[:] = table / count
-        correct(self.pairs, flat, self.total, [outside[pair] for pair in sorted(left - set(sums))])
+        left = sorted(outside.keys() - sums.keys())
+        if self._references is not None:
+            for pair in left:
+                place = int(self.pairs.place[pair])
+                table = self.pairs.table(flat, place)
+                table[:] = rake(self.pairs.table(self._references, place), table.sum(axis=1), table.sum(axis=0))
+        correct(self.pairs, flat, self.total, [one for pair in left for one in outside[pair]])
         return flat
 
     def marginal(self, attributes: Sequence[int], evidence: Sequence[Factor] = ()) -> NDArray[np.float64]:
@@ -131,8 +142,7 @@ class JointModel:
         if len(attributes) == 2 and known:
             return self._pair(*attributes)
         table = self._chain.marginal(attributes)
-        bought = {frozenset(one.attributes) for one in self._outside}
-        if any(frozenset((attributes[i], attributes[j])) in bought for i, j in known):
+        if any(tuple(sorted((attributes[i], attributes[j]))) in self._outside for i, j in known):
             targets = {(i, j): self._pair(attributes[i], attributes[j]) for i, j in known}
             table = _raked(table, targets)
         return table
@@ -188,6 +198,7 @@ class JointModel:
             "total": self.total,
             "workload": self.workload.to_dict(names),
             "groups": [groups and [codes.tolist() for codes in groups] for groups in self.groups],
+            "references": self._references is not None,
             "trees": [
                 {
                     "cliques": [[names[a] for a in clique] for clique in fit.tree.cliques],
@@ -221,7 +232,8 @@ class JointModel:
                 )
             )
             start += cells
-        if start != len(parameters):
+        references = parameters[start:] if structure["references"] else None
+        if references is None and start != len(parameters):
             raise ValueError("the potentials do not fit their tables")
         return JointModel(
             domain,
@@ -231,6 +243,7 @@ class JointModel:
             fits=fits,
             workload=Workload.from_dict(structure["workload"], domain.names),
             groups=_groups(domain, structure["groups"], tables),
+            references=references,
         )
 
     @property
@@ -241,15 +254,16 @@ class JointModel:
         ]
 
     @cached_property
-    def _outside(self) -> list[Observation]:
-        """Pairs that were bought though no clique of the first tree holds them."""
-        return [
-            one
-            for one in combined(self._observations)
-            if len(one.attributes) == 2
-            and self._engines[0].home(one.attributes) is None
-            and self.pairs.place[one.attributes] >= 0
-        ]
+    def _outside(self) -> dict[tuple[int, ...], list[Observation]]:
+        """Pairs that no clique of the first tree holds, though something is known of them, and what was bought."""
+        first, pairs = self._engines[0], self.pairs
+        known = pairs.members if self._references is not None else ()
+        found: dict[tuple[int, ...], list[Observation]] = {pair: [] for pair in known if first.home(pair) is None}
+        for one in combined(self._observations):
+            pair = one.attributes
+            if len(pair) == 2 and first.home(pair) is None and pairs.place[pair] >= 0:
+                found.setdefault(pair, []).append(one)
+        return found
 
     @cached_property
     def _polished_triples(self) -> list[tuple[int, ...]]:

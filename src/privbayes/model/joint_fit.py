@@ -22,8 +22,11 @@ def fit_trees(
     *,
     passes: int = PASSES,
     progress: Callable[[int, int], None] | None = None,
+    references: Sequence[Observation] = (),
 ) -> list[TreeFit]:
-    """Each tree fitted to the observations that lie inside its cliques. The fits do not depend on the threads."""
+    """Each tree fitted to the observations that lie inside its cliques. The fits do not depend on the threads. Where
+    there are ``references`` for all that is observed, it is first fitted to those, and then moved to the observations.
+    """
     sizes = [len(q) for q in columns.shares]
     done = [0] * len(trees)
 
@@ -36,7 +39,11 @@ def fit_trees(
             if progress is not None:
                 progress(sum(done), passes * len(trees))
 
-        found = fit_tree(engine, columns.shares, columns.total, inside, passes=passes, progress=report)
+        start = None
+        if references:
+            known = [one for one in references if engine.home(one.attributes) is not None]
+            start = fit_tree(engine, columns.shares, columns.total, known, passes=passes)
+        found = fit_tree(engine, columns.shares, columns.total, inside, passes=passes, progress=report, start=start)
         report(passes, passes)
         return found
 

@@ -85,14 +85,21 @@ def fit_tree(
     *,
     passes: int = PASSES,
     progress: Callable[[int, int], None] | None = None,
+    start: TreeFit | None = None,
 ) -> TreeFit:
-    """The fit to observations that lie inside the tree's cliques. The same inputs give the same fit."""
+    """The fit to observations that lie inside the tree's cliques. The same inputs give the same fit. With a ``start``,
+    a fit on the same tree, entropy is relative to that instead of the columns' product.
+    """
     from privbayes.model.max_entropy_kernels import centre, gather, misfit, spread
 
-    layout = _lay_out(engine, columns, total, observations)
+    layout = _lay_out(engine, columns, total, observations, start)
     ones = engine.slots([(a,) for a in range(len(columns))])
     logs = np.log(np.concatenate([columns[slot[0]] for slot in ones.attributes]))
     base = engine.log_weights(ones, logs)
+    began = np.zeros(layout.slots.cells)
+    if start is not None:
+        began[: len(start.potentials) - len(logs)] = start.potentials[len(logs) :]  # its slots come first
+        base = base + engine.log_weights(layout.slots, began)
     scale = np.sqrt(layout.curvature)
     potentials = np.zeros(layout.slots.cells)
     predicted = np.zeros(len(scale))
@@ -128,18 +135,24 @@ def fit_tree(
     return TreeFit(
         tree=engine.tree,
         slots=(*ones.attributes, *layout.slots.attributes),
-        potentials=np.concatenate([logs, potentials]),
+        potentials=np.concatenate([logs, began + potentials]),
         report=FitReport(passes=found.passes, slope=largest, converged=found.converged, cells=engine.cells),
     )
 
 
 def _lay_out(
-    engine: Propagation, columns: Sequence[Table], total: float, observations: Sequence[Observation]
+    engine: Propagation,
+    columns: Sequence[Table],
+    total: float,
+    observations: Sequence[Observation],
+    start: TreeFit | None,
 ) -> _Layout:
     wanted = list(dict.fromkeys(frozenset(one.attributes) for one in observations))
+    if start is not None:
+        wanted = list(dict.fromkeys([*map(frozenset, start.slots[len(columns) :]), *wanted]))
     slots = engine.slots([sorted(members) for members in wanted])
     sizes = [prod(one.table.shape) for one in observations]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     lengths = np.zeros((len(observations), 3), np.int64)
     source, target, observed, ridge, curvature = [], [], [], [], []
     for o, one in enumerate(observations):
@@ -154,14 +167,14 @@ def _lay_out(
         for attribute, group, length in zip(slot, groups, table.shape, strict=True):
             cells = (cells[:, None] * length + group).ravel()
             counts = np.multiply.outer(counts, np.bincount(group, columns[attribute], length)).ravel()
-        source.append(start[o] + cells)
+        source.append(first[o] + cells)
         target.append(slots.start[slots.place[frozenset(one.attributes)]] + np.arange(len(cells)))
         observed.append(table.ravel())
         ridge.append(_ridge(one, counts))
         seen = table.ravel() + (counts if one.centred else 0.0)
         curvature.append(np.maximum(seen, _LEAST * counts) + ridge[-1] + 1.0)
     return _Layout(
-        start=start,
+        start=first,
         lengths=lengths,
         source=_joined(source).astype(np.int64),
         target=_joined(target).astype(np.int64),

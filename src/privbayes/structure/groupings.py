@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from privbayes.core.domain import Attribute
 
-__all__ = ["SIZES", "Grouping", "groupings"]
+__all__ = ["Grouping", "grouping", "groupings"]
 
-SIZES = (12, 8, 6, 4, 3, 2)  # how many groups are tried
 _SMOOTH = 0.7  # of what neighbours in a hierarchy differ by is thought to run smoothly along it
 
 Vector = NDArray[np.float64]
@@ -31,21 +30,27 @@ class Grouping:
     captured: float
 
 
-def groupings(attribute: Attribute, shares: Vector, sizes: Sequence[int] = SIZES) -> list[Grouping]:
+def groupings(attribute: Attribute, shares: Vector, sizes: Sequence[int]) -> list[Grouping]:
     """The values themselves, then fewer and fewer groups of them, as even as they can be by the released shares.
 
     Where the schema has a hierarchy (an ordinal's binary tree, a taxonomy) groups are runs of its leaves. Elsewhere
     the most frequent values stay alone and the others are one group.
     """
     size = attribute.cardinality
-    found = [Grouping(codes=np.arange(size), size=size, captured=1.0)]
+    found = [grouping(attribute, shares, np.arange(size))]
     order = _leaves(attribute)
     for wanted in sizes:
-        if wanted >= size:
-            continue
-        codes = _pooled(shares, wanted) if order is None else _runs(order, shares, wanted)
-        found.append(Grouping(codes=codes, size=wanted, captured=_captured(codes, shares, order)))
+        if wanted < size:
+            codes = _pooled(shares, wanted) if order is None else _runs(order, shares, wanted)
+            found.append(grouping(attribute, shares, codes))
     return found
+
+
+def grouping(attribute: Attribute, shares: Vector, codes: NDArray[np.int64]) -> Grouping:
+    """These groups, and what they are believed to capture."""
+    size = int(codes.max()) + 1
+    whole = size == attribute.cardinality
+    return Grouping(codes=codes, size=size, captured=1.0 if whole else _captured(codes, shares, _leaves(attribute)))
 
 
 def _leaves(attribute: Attribute) -> NDArray[np.int64] | None:

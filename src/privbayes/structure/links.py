@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privbayes.counts.backend import CountingBackend
 from privbayes.privacy.ledger import Ledger
-from privbayes.structure.pair_errors import GRID, draw_pairs, measure_errors
+from privbayes.structure.pair_errors import GRID, Reference, draw_pairs, measure_errors
 from privbayes.structure.strengths import posterior_errors
 
 __all__ = ["Links", "drawn_links", "measured_links"]
@@ -47,9 +47,10 @@ def measured_links(
     total: int,
     bias: Vector,
     share: Fraction,
+    reference: Reference | None = None,
 ) -> Links:
     """zCDP: all errors as one noisy vector, whose noise grows only as the root of their number."""
-    released = measure_errors(counts, ledger, pairs, shares, total, share)
+    released = measure_errors(counts, ledger, pairs, shares, total, share, reference)
     deviation = sqrt(released.variance) / GRID
     errors = posterior_errors(released.values / GRID, deviation, bias)
     return Links(pairs=tuple(pairs), errors=errors, deviation=deviation)

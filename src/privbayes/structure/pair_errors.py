@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from privbayes.privacy.unit import Neighbours
 
 __all__ = [
     "GRID",
+    "Reference",
+    "choose_reference",
     "draw_pairs",
     "errors_against",
     "exact_errors",
@@ -25,12 +28,14 @@ __all__ = [
     "measure_errors_against",
     "pair_error_sensitivity",
     "product_reference",
+    "total_error_sensitivity",
 ]
 
 GRID = 64  # counts are compared to this fraction of a row; far below any noise
 _CELLS_A_PASS = 4_000_000
 
 Columns = Sequence[NDArray[np.float64]]
+Reference = Callable[[tuple[int, ...]], NDArray[np.float64]]  # the counts a table is compared with, from released facts
 
 
 def pair_error_sensitivity(neighbours: Neighbours, tables: int) -> Sensitivity:
@@ -62,11 +67,21 @@ def product_reference(columns: Columns, total: float, table: Sequence[int]) -> N
     return whole
 
 
+def _whole(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(counts.ravel() * GRID).astype(np.int64)
+
+
 def exact_errors(
-    counts: CountingBackend, tables: Sequence[tuple[int, ...]], columns: Columns, total: float
+    counts: CountingBackend,
+    tables: Sequence[tuple[int, ...]],
+    columns: Columns,
+    total: float,
+    reference: Reference | None = None,
 ) -> NDArray[np.int64]:
-    """E_t of every table against the product of its columns (exact and secret)."""
-    return errors_against(counts, tables, lambda t: product_reference(columns, total, tables[t]))
+    """E_t of every table (exact and secret), against the product of its columns or another released reference."""
+    if reference is None:
+        return errors_against(counts, tables, lambda t: product_reference(columns, total, tables[t]))
+    return errors_against(counts, tables, lambda t: _whole(reference(tables[t])))
 
 
 def errors_against(
@@ -90,10 +105,11 @@ def measure_errors(
     columns: Columns,
     total: float,
     share: Fraction,
+    reference: Reference | None = None,
 ) -> Measurement:
     """The errors of all tables, in units of 1/GRID rows, as one noisy vector."""
     return ledger.release_counts(
-        exact_errors(counts, tables, columns, total),
+        exact_errors(counts, tables, columns, total, reference),
         pair_error_sensitivity(ledger.unit.neighbours, len(tables)),
         share,
         f"errors of {len(tables)} tables",
@@ -114,6 +130,40 @@ def measure_errors_against(
         share,
         f"errors of {len(tables)} tables against the model",
     )
+
+
+def total_error_sensitivity(neighbours: Neighbours, tables: int) -> Sensitivity:
+    """Claim: the sum of the errors of T tables moves by at most T G under add-remove and 2 T G under replace.
+    Neighbours, assumptions: those of `pair_error_sensitivity`.
+    Proof sketch: each of them moves by at most G (2G).
+    Checked by: tests/privacy/test_pair_error_sensitivity.py.
+    """
+    bound = pair_error_sensitivity(neighbours, tables)
+    return Sensitivity(
+        neighbours=neighbours,
+        claim=f"sum of L1 distances of {tables} tables to released references, times {GRID}",
+        linf=bound.l1,
+    )
+
+
+def choose_reference(
+    counts: CountingBackend,
+    ledger: Ledger,
+    tables: Sequence[tuple[int, ...]],
+    columns: Columns,
+    total: float,
+    references: Sequence[Reference],
+    share: Fraction,
+    handicap: float,
+) -> int:
+    """Which of several references the tables are nearest to, all tables together. The first has an advantage over the
+    others, a constant: so many units of the noise of the choice, or so.
+    """
+    sums = [int(exact_errors(counts, tables, columns, total, reference).sum()) for reference in references]
+    bound = total_error_sensitivity(ledger.unit.neighbours, len(tables))
+    sums[0] -= int(handicap * int(bound.linf or 0) / sqrt(2 * float(share)))
+    label = f"choice of a reference for {len(tables)} tables"
+    return ledger.release_choice(-np.array(sums, np.int64), bound, share, label).index
 
 
 def draw_pairs(
