@@ -1,6 +1,6 @@
 """Power of Pearson's test on PrivBayes rows of five dependent coins, against beta and epsilon (thesis, 4.2.2, 4.2.3).
 
-    python experiments/pearson_power.py [--repeats 200]
+    python experiments/pearson_power.py [--repeats 120]
 
 1,000 rows, at most three parents, as many synthetic rows; the test of Z1 against each other column at the 5% level.
 Solid, this project's PrivBayes. Dashed, the procedure of the thesis' listing A.1: Laplace noise on the conditionals, of
@@ -143,7 +143,7 @@ def finish(plt: Any, figure: Any, panels: Any, title: str, name: str, results: A
 def main() -> None:
     """Run and draw both studies."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=120)
     repeats = parser.parse_args().repeats
     rng = np.random.default_rng(2)
     plt = pyplot()
