@@ -167,6 +167,8 @@ def _log_odds(model: JointModel, n: int, ledger: Ledger, exact: Sequence[MemoryB
     found = 0.0
     for axes, values, scale in released:
         coordinates = Coordinates.of([int(TINY.axis_size[a]) for a in axes], pure=pure)
+        if pure and len(axes) > 1:  # a block is bought as counts
+            coordinates = Coordinates(coordinates.shape, ("whole",) * len(axes))
         for sign, backend in zip((1, -1), exact, strict=True):
             gap = values - coordinates.encode(backend.count(MarginalRequests.of([axes])).table(0))
             found -= sign * float(np.abs(gap).sum() / scale if pure else (gap**2).sum() / (2 * scale**2))

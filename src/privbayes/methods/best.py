@@ -26,6 +26,7 @@ from privbayes.errors import UnsupportedError
 from privbayes.measure.allocate import allocate, exact_shares, noise_harm
 from privbayes.measure.marginals import MeasuredTable, measure_total
 from privbayes.measure.residuals import measure_residuals
+from privbayes.methods import best_pure
 from privbayes.methods.plan import Plan
 from privbayes.methods.wares import FINENESSES, column_wares, pair_wares
 from privbayes.model.columns import Columns
@@ -90,6 +91,9 @@ def fit(
 ) -> tuple[JointModel, int]:
     """Buy columns, select, buy tables, infer. Also returns the number of rows: public, or as bought."""
     n = measure_total(counts, ledger, ledger.total * TOTAL)
+    if ledger.budget.is_pure:
+        stages = partial(_stage, progress)
+        return best_pure.fit(EFFORTS[spec.effort], counts, ledger, n, _total_variance(ledger), stages), n
     bought = list(_buy_columns(counts, ledger, _stage(progress, "columns")))
     columns = _known_columns(counts.domain, bought, n, ledger)
     links = _select(counts, ledger, columns, n)

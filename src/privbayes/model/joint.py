@@ -20,7 +20,7 @@ from privbayes.model.chain import Chain
 from privbayes.model.clique_tree import clique_tree_chain
 from privbayes.model.factor import MAX_CELLS, Factor
 from privbayes.model.max_entropy import FitReport, TreeFit
-from privbayes.model.observations import FORMS, Form, Groups, Observation, combined, observed
+from privbayes.model.observations import FORMS, Form, Groups, Observation, combined, interactions, observed
 from privbayes.model.pair_tables import correct, model_pairs
 from privbayes.model.propagation import Propagation
 from privbayes.model.protocol import Sampler
@@ -206,13 +206,17 @@ class JointModel:
 
     @cached_property
     def _outside(self) -> list[Observation]:
-        """Pairs that were bought though no clique of the first tree holds them."""
+        """Pairs that were bought though no clique of the first tree holds them. Of the many pairs inside blocks, those
+        that were believed to depend: what no tree was fitted to is noise.
+        """
+        fitted = {frozenset(slot) for fit in self.fits for slot in fit.slots}
         return [
             one
-            for one in combined(self._observations)
+            for one in (interactions if self.form == "blocks" else combined)(self._observations)
             if len(one.attributes) == 2
             and self._engines[0].home(one.attributes) is None
             and self.pairs.place[one.attributes] >= 0
+            and (self.form != "blocks" or frozenset(one.attributes) in fitted)
         ]
 
     def _log_weight(self, t: int) -> NDArray[np.float64]:

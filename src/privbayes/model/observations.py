@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from math import prod
 from typing import Any, Literal, get_args
 
@@ -11,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbayes.core.domain import Domain
-from privbayes.core.residuals import Coordinates
+from privbayes.core.residuals import Coordinates, centred
 from privbayes.privacy.released import Measurement
 
-__all__ = ["FORMS", "Form", "Groups", "Observation", "combined", "excess_error", "observed"]
+__all__ = ["FORMS", "Form", "Groups", "Observation", "combined", "excess_error", "interactions", "observed", "parts"]
 
 # How the released integers stand for a table: its counts, or the coordinates of its interaction part as they are
-# bought under Gaussian noise ("residual") or Laplace noise ("whole"), see `core/residuals.py`.
-Form = Literal["counts", "residual", "whole"]
+# bought under Gaussian noise ("residual") or Laplace noise ("whole"), see `core/residuals.py`; "blocks" are counts of
+# which only the interaction parts of columns and pairs are used, single columns being bought as "whole".
+Form = Literal["counts", "residual", "whole", "blocks"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 _LEAST_VARIANCE = 1e-12  # scripted noise has none
@@ -55,10 +57,10 @@ def observed(
     """The released integers of a table over these axes (or groups of their codes), read back."""
     shape = [int(group.max()) + 1 for group in groups] if groups else [int(domain.axis_size[axis]) for axis in axes]
     table, factor = measurement.values.astype(np.float64), 1.0
-    if form == "counts":
+    if form == "counts" or (form == "blocks" and len(axes) > 1):
         table = table.reshape(shape)
     else:
-        coordinates = Coordinates.of(shape, pure=form == "whole")
+        coordinates = Coordinates.of(shape, pure=form != "residual")
         if coordinates.size != table.size:
             raise ValueError("a table does not match its axes")
         table, factor = coordinates.decode(table), coordinates.variance_factor
@@ -70,9 +72,34 @@ def observed(
         attributes=tuple(int(domain.axis_attribute[axis]) for axis in axes),
         table=table,
         variance=max(measurement.variance * factor, _LEAST_VARIANCE),
-        centred=form != "counts",
+        centred=form != "counts" and (form != "blocks" or len(axes) == 1),
         groups=groups,
     )
+
+
+def interactions(observations: Sequence[Observation]) -> list[Observation]:
+    """Blocks as their parts; several of one table as one."""
+    return combined([part for one in observations for part in ([one] if one.centred else parts(one))])
+
+
+def parts(one: Observation) -> list[Observation]:
+    """A table of counts as the interaction parts of its columns and of its pairs of columns: sums over the other axes,
+    whose noise adds up, and projections of them, between which the noise is not correlated.
+    """
+    found = []
+    for kept in chain(*(combinations(range(one.table.ndim), k) for k in (1, 2))):
+        rest = tuple(axis for axis in range(one.table.ndim) if axis not in kept)
+        found.append(
+            replace(
+                one,
+                attributes=tuple(one.attributes[axis] for axis in kept),
+                table=centred(one.table.sum(axis=rest)),
+                variance=one.variance * prod(one.table.shape[axis] for axis in rest),
+                centred=True,
+                groups=one.groups and tuple(one.groups[axis] for axis in kept),
+            )
+        )
+    return found
 
 
 def combined(observations: Sequence[Observation]) -> list[Observation]:

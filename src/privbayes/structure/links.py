@@ -41,10 +41,10 @@ def measured_links(
     bias: Vector,
     share: Fraction,
 ) -> Links:
-    """zCDP: all errors as one noisy vector, whose noise grows only as the root of their number."""
+    """All errors as one noisy vector; its noise grows as the root of their number under zCDP, otherwise with it."""
     released = measure_errors(counts, ledger, pairs, shares, total, share)
     deviation = sqrt(released.variance) / GRID
-    errors = posterior_errors(released.values / GRID, deviation, bias)
+    errors = posterior_errors(released.values / GRID, deviation, bias, laplace=ledger.budget.is_pure)
     return Links(pairs=tuple(pairs), errors=errors, deviation=deviation)
 
 
