@@ -34,6 +34,7 @@ CLIQUE_CELLS = 2**12  # of a clique in a fitted tree, at most: more gained nothi
 TREE_CELLS = 2**16  # of all its cliques together
 TREES = 4
 PASSES = 300
+COLUMN_RIDGE = 0.5  # of the noise's deviation: columns are read off large tables here, with more noise than most
 
 Tables = Sequence[tuple[tuple[int, ...], Measurement]]
 
@@ -60,7 +61,7 @@ def fit_jointly(
             if error > 0.0:
                 for pair in combinations(one.attributes, 2):
                     worth[pair] = worth.get(pair, 0.0) + error
-    fits = fit_trees(_trees(domain, worth), columns, kept, passes=PASSES, progress=progress)
+    fits = fit_trees(_trees(domain, worth), columns, kept, passes=PASSES, column_ridge=COLUMN_RIDGE, progress=progress)
     return JointModel(domain, tables, form="counts", total=total, fits=fits, network=network)
 
 

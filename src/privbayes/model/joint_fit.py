@@ -9,7 +9,7 @@ from privbayes.core.clique_tree import CliqueTree
 from privbayes.core.parallel import available_cores
 from privbayes.model.columns import Columns
 from privbayes.model.factor import MAX_CELLS
-from privbayes.model.max_entropy import PASSES, TreeFit, fit_tree
+from privbayes.model.max_entropy import COLUMN_RIDGE, PASSES, TreeFit, fit_tree
 from privbayes.model.observations import Observation
 from privbayes.model.propagation import Propagation
 
@@ -22,6 +22,7 @@ def fit_trees(
     observations: Sequence[Observation],
     *,
     passes: int = PASSES,
+    column_ridge: float = COLUMN_RIDGE,
     progress: Callable[[int, int], None] | None = None,
     references: Sequence[Observation] = (),
 ) -> list[TreeFit]:
@@ -43,8 +44,17 @@ def fit_trees(
         start = None
         if references:
             known = [one for one in references if engine.home(one.attributes) is not None]
-            start = fit_tree(engine, columns.shares, columns.total, known, passes=passes)
-        found = fit_tree(engine, columns.shares, columns.total, inside, passes=passes, progress=report, start=start)
+            start = fit_tree(engine, columns.shares, columns.total, known, passes=passes, column_ridge=column_ridge)
+        found = fit_tree(
+            engine,
+            columns.shares,
+            columns.total,
+            inside,
+            passes=passes,
+            column_ridge=column_ridge,
+            progress=report,
+            start=start,
+        )
         report(passes, passes)
         return found
 

@@ -23,10 +23,10 @@ from privbayes.model.descent import minimise
 from privbayes.model.observations import Observation
 from privbayes.model.propagation import Propagation, Slots
 
-__all__ = ["FitReport", "TreeFit", "fit_tree"]
+__all__ = ["COLUMN_RIDGE", "FitReport", "TreeFit", "fit_tree"]
 
 _RIDGE = 0.4  # of the geometric mean
-_RIDGE_COLUMN = 0.05  # of the deviation, for single columns: they are bought well
+COLUMN_RIDGE = 0.05  # of the deviation, for single columns that were bought well
 PASSES = 800  # over the tree
 _SLOPE = 1e-3  # of a deviation
 _VALUE = 1e-13
@@ -93,6 +93,7 @@ def fit_tree(
     observations: Sequence[Observation],
     *,
     passes: int = PASSES,
+    column_ridge: float = COLUMN_RIDGE,
     progress: Callable[[int, int], None] | None = None,
     start: TreeFit | None = None,
 ) -> TreeFit:
@@ -107,7 +108,7 @@ def fit_tree(
         or not all(np.all(q > 0) for q in columns)
     ):
         raise ValueError("a fit needs a positive total, and a positive share for every value of every column")
-    layout = _lay_out(engine, columns, total, observations, start)
+    layout = _lay_out(engine, columns, total, observations, start, column_ridge)
     ones = engine.slots([(a,) for a in range(len(columns))])
     logs = np.log(np.concatenate([columns[slot[0]] for slot in ones.attributes]))
     base = engine.log_weights(ones, logs)
@@ -166,6 +167,7 @@ def _lay_out(
     total: float,
     observations: Sequence[Observation],
     start: TreeFit | None = None,
+    column_ridge: float = COLUMN_RIDGE,
 ) -> _Layout:
     wanted = _maximal([frozenset(one.attributes) for one in observations])
     if start is not None:
@@ -200,7 +202,7 @@ def _lay_out(
         source.append(first[o] + cells)
         target.append(slots.start[place] + np.arange(len(cells)))
         observed.append(table.ravel())
-        ridge.append(_ridge(one, counts))
+        ridge.append(_ridge(one, counts, column_ridge))
         seen = table.ravel() + (counts if one.centred else 0.0)
         curvature.append(np.maximum(seen, _LEAST * counts) + ridge[-1] + 1.0)
     return _Layout(
@@ -238,10 +240,10 @@ def _subsets(members: frozenset[int]) -> Iterator[frozenset[int]]:
     return (frozenset(kept) for k in range(1, len(members) + 1) for kept in combinations(sorted(members), k))
 
 
-def _ridge(one: Observation, expected: Table) -> Table:
+def _ridge(one: Observation, expected: Table, column_ridge: float) -> Table:
     deviation = np.sqrt(one.variance)
     if len(one.attributes) == 1:
-        return np.full(len(expected), _RIDGE_COLUMN * deviation)
+        return np.full(len(expected), column_ridge * deviation)
     wiener = one.variance / (np.maximum(expected, _FLOOR * deviation) * one.strength**2)
     ridge: Table = _RIDGE * np.sqrt(wiener * deviation)
     return ridge
