@@ -43,24 +43,26 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Knowledge:
-    """What released values say so far of ``total`` rows. ``shares``: of the values of each column. ``errors[a, b]``:
-    the L1 error (in rows) that independence is believed to make on a pair. Precisions: one over the variance with which
-    a cell of a pair, or of a column, is known.
+    """What released values say so far of ``total`` rows. ``shares``: of the values of each column. ``weights[a, b]``:
+    how much a pair matters. ``errors[a, b]``: the L1 error (in rows) that independence is believed to make on it.
+    Precisions: one over the variance with which a cell of a pair, or of a column, is known.
     """
 
     total: float
     shares: Sequence[Vector]
+    weights: Vector
     errors: Vector
     pair_precision: Vector
     column_precision: Vector
 
     @staticmethod
-    def none(sizes: Sequence[int], total: float, supposed: float) -> Knowledge:
+    def none(sizes: Sequence[int], total: float, weights: Vector, supposed: float) -> Knowledge:
         """Nothing is known: columns are taken for uniform, the error of every pair for this part of all rows."""
         d = len(sizes)
         return Knowledge(
             total=total,
             shares=tuple(np.full(size, 1 / size) for size in sizes),
+            weights=weights,
             errors=np.full((d, d), supposed * total),
             pair_precision=np.zeros((d, d)),
             column_precision=np.zeros(d),
@@ -84,18 +86,18 @@ class _Risks:
         grid = np.linspace(-2 * log(30 * known.total + 30), log(100), _POINTS)  # deviations of 30 n to 0.1 rows
         variances = np.exp(-grid)
         pair, column = np.zeros((d, d, _POINTS + 1)), np.zeros((d, _POINTS + 1))
-        weight = max(1, d - 1)  # a column is part of that many pairs
         for i, a in enumerate(attributes):
             filled = np.full(sizes[i], 1e30) if blind else counts[i]  # known columns are spared harm on rare values
+            weight = known.weights[a].sum() or 1.0  # a column is part of all its pairs
             column[i, 1:] = weight * noise_harm(sizes[i : i + 1], filled, variances)
             column[i, 0] = column[i, 1]
             for j, b in enumerate(attributes[:i]):
-                error = known.errors[a, b]
-                if error > 0 and sizes[i] * sizes[j] <= MOST_CELLS:
+                error, weight = known.errors[a, b], known.weights[a, b]
+                if error * weight > 0 and sizes[i] * sizes[j] <= MOST_CELLS:
                     expected = np.multiply.outer(counts[i], known.shares[b]).ravel()
                     harm = noise_harm((sizes[i], sizes[j]), expected, variances) / error
-                    pair[i, j, 0] = error
-                    pair[i, j, 1:] = error * harm / (1 + harm**_SHARPNESS) ** (1 / _SHARPNESS)
+                    pair[i, j, 0] = weight * error
+                    pair[i, j, 1:] = weight * error * harm / (1 + harm**_SHARPNESS) ** (1 / _SHARPNESS)
                     pair[j, i] = pair[i, j]
         return _Risks(grid, pair, column)
 

@@ -45,7 +45,7 @@ from privbayes.model.smooth import is_ordered, smoothed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
-from privbayes.structure.links import Links, drawn_links, measured_links
+from privbayes.structure.links import Links, measured_links
 from privbayes.structure.strengths import column_bias
 from privbayes.structure.tree_growth import grow_trees
 
@@ -55,8 +55,6 @@ __all__ = ["EFFORTS", "BestSpec", "Effort", "fit", "infer", "plan"]
 TOTAL = Fraction(4, 100)
 COLUMNS = Fraction(13, 100)
 ERRORS = Fraction(5, 100)
-CHOICES = Fraction(15, 100)
-DRAWS = 1.5  # pairs drawn, times the number of columns
 
 Progress = Callable[[str, int, int], None]
 Vector = NDArray[np.float64]
@@ -245,9 +243,6 @@ def _select(counts: CountingBackend, ledger: Ledger, columns: Columns, n: int, g
     pairs = [pair for pair in known if min(sizes[a] for a in pair) > 1]
     if not pairs:
         return Links(pairs=(), errors=np.zeros(0), deviation=0.0)
-    if ledger.budget.is_pure:
-        draws = int(DRAWS * len(sizes))
-        return drawn_links(counts, ledger, pairs, columns.shares, n, ledger.total * CHOICES, draws)
     bias = column_bias(pairs, columns.shares, columns.count_variances(), n)
     reference = None if guide is None else partial(guide.reference, columns)
     return measured_links(counts, ledger, pairs, columns.shares, n, bias, ledger.total * ERRORS, reference)

@@ -34,6 +34,7 @@ from privbayes.model.interactions import observations_of
 from privbayes.model.joint import JointModel
 from privbayes.model.joint_fit import fit_trees
 from privbayes.model.observations import Observation
+from privbayes.model.smooth import is_ordered, smoothed
 from privbayes.privacy.ledger import Ledger
 from privbayes.privacy.unit import PrivacyUnit
 from privbayes.structure.links import Links, measured_links
@@ -69,12 +70,13 @@ def fit(
     """Buy evenly, select, buy what is worth it, infer."""
     domain, unit = counts.domain, _cell_variance(ledger.unit)
     first = ledger.remaining * FIRST
-    evenly = choose_blocks(Knowledge.none(domain.cardinalities, n, SUPPOSED), float(first), unit, even=True)
+    nothing = Knowledge.none(domain.cardinalities, float(n), workload.matrix, SUPPOSED)
+    evenly = choose_blocks(nothing, float(first), unit, even=True)
     bought = _buy(counts, ledger, evenly, first, progress("columns"))
     seen = _seen(domain, bought)
     columns = Columns.of(domain.cardinalities, seen, float(n), total_variance)
     links = _look(counts, ledger, columns)
-    known = _known(columns, seen, links)
+    known = _known(columns, seen, links, workload)
     chosen = choose_blocks(known, float(ledger.remaining), unit, even=False)
     bought += _buy(counts, ledger, chosen, ledger.remaining, progress("tables"))
     return infer(effort, domain, bought, links, float(n), total_variance, workload, progress("fit"))
@@ -93,7 +95,7 @@ def infer(
     """From what was released to the model: all of it is post-processing."""
     seen = _seen(domain, bought)
     columns = Columns.of(domain.cardinalities, seen, total, total_variance)
-    errors = _known(columns, seen, links).errors
+    errors = _known(columns, seen, links, workload).errors
     observations, gains = [], {}
     for one in seen:
         if len(one.attributes) == 2:
@@ -118,7 +120,10 @@ def infer(
 
 
 def _seen(domain: Domain, bought: Sequence[MeasuredTable]) -> list[Observation]:
-    return observations_of(domain, [(table.axes, table.measurement) for table in bought], "blocks")
+    """Blocks as their parts, purchases of one part as one; columns with an order smoothed along it."""
+    found = observations_of(domain, [(table.axes, table.measurement) for table in bought], "blocks")
+    ordered = [is_ordered(attribute) for attribute in domain.attributes]
+    return [smoothed(one) if len(one.attributes) == 1 and ordered[one.attributes[0]] else one for one in found]
 
 
 def _cell_variance(unit: PrivacyUnit) -> float:
@@ -159,12 +164,13 @@ def _look(counts: CountingBackend, ledger: Ledger, columns: Columns) -> Links:
     return measured_links(counts, ledger, pairs, columns.shares, int(columns.total), bias, share)
 
 
-def _known(columns: Columns, seen: Sequence[Observation], links: Links) -> Knowledge:
+def _known(columns: Columns, seen: Sequence[Observation], links: Links, workload: Workload) -> Knowledge:
     """What the tables bought so far say of every pair; where its error was looked at itself, what that says."""
     d = len(columns.shares)
     known = Knowledge(
         total=columns.total,
         shares=columns.shares,
+        weights=workload.matrix,
         errors=np.full((d, d), SUPPOSED * columns.total),
         pair_precision=np.zeros((d, d)),
         column_precision=np.zeros(d),

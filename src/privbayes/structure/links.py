@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from privbayes.counts.backend import CountingBackend
 from privbayes.privacy.ledger import Ledger
-from privbayes.structure.pair_errors import GRID, Reference, draw_pairs, measure_errors
+from privbayes.structure.pair_errors import GRID, Reference, measure_errors
 from privbayes.structure.strengths import posterior_errors
 
-__all__ = ["Links", "drawn_links", "measured_links"]
+__all__ = ["Links", "measured_links"]
 
 Vector = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -54,20 +54,3 @@ def measured_links(
     deviation = sqrt(released.variance) / GRID
     errors = posterior_errors(released.values / GRID, deviation, bias, laplace=ledger.budget.is_pure)
     return Links(pairs=tuple(pairs), errors=errors, deviation=deviation)
-
-
-def drawn_links(
-    counts: CountingBackend,
-    ledger: Ledger,
-    pairs: Sequence[Pair],
-    shares: Sequence[Vector],
-    total: int,
-    share: Fraction,
-    draws: int,
-) -> Links:
-    """Pure epsilon: noise on a vector would grow with its length, so the pairs with large errors are drawn, one by one.
-    How large their errors are stays unknown: all count as half of the table.
-    """
-    if draws < len(pairs):
-        pairs = [pairs[k] for k in draw_pairs(counts, ledger, pairs, shares, total, share, draws)]
-    return Links(pairs=tuple(pairs), errors=np.full(len(pairs), 0.5 * total), deviation=0.0)

@@ -21,7 +21,6 @@ __all__ = [
     "GRID",
     "Reference",
     "choose_reference",
-    "draw_pairs",
     "errors_against",
     "exact_errors",
     "measure_errors",
@@ -164,26 +163,6 @@ def choose_reference(
     sums[0] -= int(handicap * int(bound.linf or 0) / sqrt(2 * float(share)))
     label = f"choice of a reference for {len(tables)} tables"
     return ledger.release_choice(-np.array(sums, np.int64), bound, share, label).index
-
-
-def draw_pairs(
-    counts: CountingBackend,
-    ledger: Ledger,
-    tables: Sequence[tuple[int, ...]],
-    columns: Columns,
-    total: float,
-    share: Fraction,
-    draws: int,
-) -> list[int]:
-    """Which tables have large errors: that many draws without replacement, each at an equal part of the share."""
-    errors = exact_errors(counts, tables, columns, total)
-    bound = pair_error_sensitivity(ledger.unit.neighbours, 1)
-    left = list(range(len(tables)))
-    drawn = []
-    for t in range(min(draws, len(tables))):
-        choice = ledger.release_choice(errors[left], bound, share / draws, f"pair {t + 1} of {draws}")
-        drawn.append(left.pop(choice.index))
-    return drawn
 
 
 def _axes(domain: Domain, table: Sequence[int]) -> tuple[int, ...]:
