@@ -92,7 +92,7 @@ def synthesized(
         yield task, once
 
 
-def measure(repeats: int, methods: list[str], epsilons: list[float]) -> list[Row]:
+def measure(repeats: int, methods: list[str], epsilons: list[float], *, keeping: bool) -> list[Row]:
     path, schema_path = data_paths("adult")
     schema = pb.Schema.load(schema_path)
     private = read_table(path)
@@ -113,10 +113,13 @@ def measure(repeats: int, methods: list[str], epsilons: list[float]) -> list[Row
         print(f"repeat {repeat + 1} of {repeats}", flush=True)
         for (method, task, at), values in found.items():
             print(f"  {method:14} {task:22} {at or '':4} {np.mean(values):.4f}", flush=True)
-    return [
-        {"method": method, "task": task, "epsilon": epsilon, "repeats": repeats, "error": mean_and_error(values)}
-        for (method, task, epsilon), values in found.items()
-    ]
+        rows = [
+            {"method": method, "task": task, "epsilon": at, "repeats": len(values), "error": mean_and_error(values)}
+            for (method, task, at), values in found.items()
+        ]
+        if keeping:
+            rows = keep(rows)
+    return rows
 
 
 def keep(rows: list[Row]) -> list[Row]:
@@ -190,8 +193,7 @@ def main() -> None:
     if settings.plot:
         rows = json.loads(KEPT.read_text())["results"]
     else:
-        rows = measure(settings.repeats, settings.methods, settings.epsilons)
-        rows = rows if settings.dry else keep(rows)
+        rows = measure(settings.repeats, settings.methods, settings.epsilons, keeping=not settings.dry)
     print(table(rows))
     if not settings.dry:
         plot(rows)
