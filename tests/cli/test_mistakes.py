@@ -235,13 +235,13 @@ def test_an_interrupt_while_writing_leaves_no_file(
     arguments = ["sample", str(clinic.model), "-n", "1000000000", "-o", str(tmp_path / "s.csv")]
     env = {**os.environ, "PYTHONPATH": str(Path(api.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE, env=env) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.iterdir()):  # the temporary file: writing has begun
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(how)
         try:
+            deadline = time.monotonic() + 60
+            while not list(tmp_path.iterdir()):  # the temporary file: writing has begun
+                assert time.monotonic() < deadline
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(how)
             _, said = process.communicate(timeout=60)
         finally:
             process.kill()
