@@ -5,42 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from privbayes.cli.console import progress, remark, show_json
+from privbayes.cli.knobs import with_knobs
 from privbayes.cli.options import (
-    Beta,
     Delta,
-    Edges,
-    Effort,
-    Encoding,
     Engine,
     Epsilon,
-    First,
-    Infer,
     Json,
-    MaxCandidates,
-    MaxParents,
-    Merge,
     Method,
     ModelOut,
     Neighbours,
-    Network,
-    Phi,
-    Prior,
-    PriorOf,
-    Score,
     SourceTable,
-    Target,
-    Theta,
     UsedSchema,
-    Weight,
-    Workload,
     check_engine,
     check_method,
     check_target,
-    given,
-    read_edges,
-    read_network,
-    read_weights,
-    read_workload,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["fit", "fit_model"]
 
 
+@with_knobs
 def fit(
     table: SourceTable,
     schema: UsedSchema,
@@ -58,25 +37,9 @@ def fit(
     method: Method = "best",
     neighbours: Neighbours = "replace",
     engine: Engine = "memory",
-    encoding: Encoding = None,
-    score: Score = None,
-    beta: Beta = None,
-    theta: Theta = None,
-    max_parents: MaxParents = None,
-    first: First = None,
-    network: Network = None,
-    max_candidates: MaxCandidates = None,
-    infer: Infer = None,
-    effort: Effort = None,
-    edges: Edges = None,
-    phi: Phi = None,
-    merge: Merge = None,
-    workload: Workload = None,
-    target: Target = None,
-    weight: Weight = None,
-    prior: Prior = None,
-    prior_of: PriorOf = None,
     json: Json = False,
+    *,
+    knobs: dict[str, Any],
 ) -> None:
     """Learn a private model from a table.
 
@@ -91,24 +54,7 @@ def fit(
         delta=delta,
         neighbours=neighbours,
         engine=engine,
-        encoding=encoding,
-        score=score,
-        beta=beta,
-        theta=theta,
-        max_parents=max_parents,
-        first=first,
-        network=read_network(network),
-        max_candidates=max_candidates,
-        infer=infer,
-        effort=effort,
-        edges=read_edges(edges),
-        phi=phi,
-        merge=merge,
-        workload=read_workload(workload),
-        target=target,
-        weights=read_weights(weight),
-        prior=prior,
-        prior_of=prior_of,
+        **knobs,
     )
     model.save(output)
     if json:
@@ -118,10 +64,10 @@ def fit(
 
 
 def fit_model(table: str, schema: str, *, method: str, **settings: Any) -> Model:
-    """Fit with a progress bar; settings that were not given are left to the method's own defaults."""
+    """Fit with a progress bar."""
     from privbayes import api
 
     check_method(method, api.METHODS)
     check_engine(str(settings["engine"]), api.engine_names())
     with progress() as report:
-        return api.fit(table, api.Schema.load(schema), method=method, progress=report, **given(**settings))
+        return api.fit(table, api.Schema.load(schema), method=method, progress=report, **settings)

@@ -6,41 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from privbayes.cli.console import counted, heading, number, paragraph, show_json, show_pairs, show_table
+from privbayes.cli.knobs import with_knobs
 from privbayes.cli.options import (
-    Beta,
     Delta,
-    Edges,
-    Effort,
-    Encoding,
     Epsilon,
-    First,
     HowManyRows,
-    Infer,
     Json,
-    MaxCandidates,
-    MaxParents,
-    Merge,
     Method,
     Neighbours,
-    Network,
-    Phi,
-    Score,
-    Target,
-    Theta,
     UsedSchema,
-    Weight,
-    Workload,
     check_method,
-    given,
-    read_edges,
-    read_network,
-    read_weights,
-    read_workload,
 )
 
 __all__ = ["plan"]
 
 
+@with_knobs
 def plan(
     schema: UsedSchema,
     rows: HowManyRows,
@@ -48,23 +29,9 @@ def plan(
     delta: Delta = None,
     method: Method = "best",
     neighbours: Neighbours = "replace",
-    encoding: Encoding = None,
-    score: Score = None,
-    beta: Beta = None,
-    theta: Theta = None,
-    max_parents: MaxParents = None,
-    first: First = None,
-    network: Network = None,
-    max_candidates: MaxCandidates = None,
-    infer: Infer = None,
-    effort: Effort = None,
-    edges: Edges = None,
-    phi: Phi = None,
-    merge: Merge = None,
-    workload: Workload = None,
-    target: Target = None,
-    weight: Weight = None,
     json: Json = False,
+    *,
+    knobs: dict[str, Any],
 ) -> None:
     """Show what a fit would buy, and the error to expect, before any row is read.
 
@@ -73,26 +40,8 @@ def plan(
     from privbayes import api
 
     check_method(method, api.METHODS)
-    options = given(
-        encoding=encoding,
-        score=score,
-        beta=beta,
-        theta=theta,
-        max_parents=max_parents,
-        first=first,
-        network=read_network(network),
-        max_candidates=max_candidates,
-        infer=infer,
-        effort=effort,
-        edges=read_edges(edges),
-        phi=phi,
-        merge=merge,
-        workload=read_workload(workload),
-        target=target,
-        weights=read_weights(weight),
-    )
     result = api.plan(
-        api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **options
+        api.Schema.load(schema), rows, epsilon=epsilon, delta=delta, method=method, neighbours=neighbours, **knobs
     ).to_dict()
     if json:
         show_json(result)

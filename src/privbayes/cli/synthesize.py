@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from privbayes.cli.console import show_json
 from privbayes.cli.fit import fit_model
+from privbayes.cli.knobs import with_knobs
 from privbayes.cli.options import (
-    Beta,
     Delta,
-    Edges,
-    Effort,
-    Encoding,
     Engine,
     Epsilon,
-    First,
-    Infer,
     Json,
-    MaxCandidates,
-    MaxParents,
-    Merge,
     Method,
     Neighbours,
-    Network,
-    Phi,
-    Prior,
-    PriorOf,
     Rows,
-    Score,
     Seed,
     SourceTable,
     TableOut,
-    Target,
-    Theta,
     UsedSchema,
-    Weight,
     Where,
-    Workload,
     check_target,
     conditions,
-    read_edges,
-    read_network,
-    read_weights,
-    read_workload,
 )
 from privbayes.cli.sample import write_sample
 
 __all__ = ["synthesize"]
 
 
+@with_knobs
 def synthesize(
     table: SourceTable,
     schema: UsedSchema,
@@ -64,25 +44,9 @@ def synthesize(
     method: Method = "best",
     neighbours: Neighbours = "replace",
     engine: Engine = "memory",
-    encoding: Encoding = None,
-    score: Score = None,
-    beta: Beta = None,
-    theta: Theta = None,
-    max_parents: MaxParents = None,
-    first: First = None,
-    network: Network = None,
-    max_candidates: MaxCandidates = None,
-    infer: Infer = None,
-    effort: Effort = None,
-    edges: Edges = None,
-    phi: Phi = None,
-    merge: Merge = None,
-    workload: Workload = None,
-    target: Target = None,
-    weight: Weight = None,
-    prior: Prior = None,
-    prior_of: PriorOf = None,
     json: Json = False,
+    *,
+    knobs: dict[str, Any],
 ) -> None:
     """Fit a table and draw synthetic rows in one go.
 
@@ -100,24 +64,7 @@ def synthesize(
         delta=delta,
         neighbours=neighbours,
         engine=engine,
-        encoding=encoding,
-        score=score,
-        beta=beta,
-        theta=theta,
-        max_parents=max_parents,
-        first=first,
-        network=read_network(network),
-        max_candidates=max_candidates,
-        infer=infer,
-        effort=effort,
-        edges=read_edges(edges),
-        phi=phi,
-        merge=merge,
-        workload=read_workload(workload),
-        target=target,
-        weights=read_weights(weight),
-        prior=prior,
-        prior_of=prior_of,
+        **knobs,
     )
     if model is not None:
         fitted.save(model)
