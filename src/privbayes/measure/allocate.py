@@ -32,7 +32,6 @@ class Offer:
     """
 
     item: int
-
     shape: tuple[int, ...]
     expected: NDArray[np.float64]
     error: float
@@ -40,11 +39,11 @@ class Offer:
     unit: float
     precision: float = 0.0
 
-    def gain(self, shares: NDArray[np.float64], *, pure: bool) -> NDArray[np.float64]:
+    def gain(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted error taken away less error brought in by noise, for each share; noise on a cell cannot do more harm
         than the cell's whole count. A share of 0 adds nothing.
         """
-        bought = (shares**2 if pure else shares) / self.unit + self.precision
+        bought = shares / self.unit + self.precision
         harm = noise_harm(self.shape, self.expected, 1 / np.maximum(bought, 1e-300))
         result: NDArray[np.float64] = np.where(bought > 0, self.weight * (self.error - harm), 0.0)
         return result
@@ -63,20 +62,19 @@ def noise_harm(
 
 
 @lru_cache(maxsize=4_096)
-def unit_variance(coordinates: Coordinates, unit: PrivacyUnit, *, pure: bool) -> float:
-    """The variance v that a share of 1 buys (v falls with the share under zCDP, with its square under pure epsilon)."""
+def unit_variance(coordinates: Coordinates, unit: PrivacyUnit) -> float:
+    """The variance v that a share of 1 buys, in rho; v falls with the share."""
     bound = residual_sensitivity(coordinates, unit.neighbours).for_rows(unit.rows_per_person)
-    squared = 2.0 * float(bound.l1 or 0) ** 2 if pure else float(bound.l2_squared or 0) / 2
-    return squared * coordinates.variance_factor
+    return float(bound.l2_squared or 0) / 2 * coordinates.variance_factor
 
 
-def allocate(offers: Sequence[Offer], budget: float, *, pure: bool) -> NDArray[np.float64]:
+def allocate(offers: Sequence[Offer], budget: float) -> NDArray[np.float64]:
     """Shares that maximise the sum of gains: each item takes the offer and share (on a grid, or none) whose gain less
     its price is largest, and the price is set so that together they take the budget. Scaled to sum to it. Offers of an
     item stand together.
     """
     shares = np.concatenate([[0.0], budget * np.exp(np.linspace(np.log(_LEAST), 0.0, _GRID))])
-    gains = np.array([offer.gain(shares, pure=pure) for offer in offers]).reshape(len(offers), len(shares))
+    gains = np.array([offer.gain(shares) for offer in offers]).reshape(len(offers), len(shares))
     item = np.array([offer.item for offer in offers])
     first = np.flatnonzero(np.diff(item, prepend=item[:1] - 1))
     rank = np.arange(len(offers))

@@ -40,7 +40,7 @@ from privbayes.model.columns import Columns
 from privbayes.model.guide import Guide
 from privbayes.model.joint import PAIR_CELLS, PAIRS_CELLS, JointModel
 from privbayes.model.joint_fit import fit_trees
-from privbayes.model.observations import Form, Observation, combined, excess_error, observed
+from privbayes.model.observations import Observation, combined, excess_error, observed
 from privbayes.model.smooth import is_ordered, smoothed
 from privbayes.privacy.budget import PrivacyBudget
 from privbayes.privacy.ledger import Ledger
@@ -111,7 +111,7 @@ def fit(
     spec: BestSpec, counts: CountingBackend, ledger: Ledger, progress: Progress | None = None
 ) -> tuple[JointModel, int]:
     """Buy columns, select, buy tables, infer. Also returns the number of rows: public, or as bought."""
-    domain, form, workload = counts.domain, _form(ledger), spec.wanted(counts.domain)
+    domain, workload = counts.domain, spec.wanted(counts.domain)
     n = measure_total(counts, ledger, ledger.total * TOTAL)
     bought, guide, n = take_up(spec.prior, domain, ledger, n)
     if ledger.budget.is_pure:
@@ -127,9 +127,9 @@ def fit(
     columns = _known_columns(domain, bought, n, ledger, guide)
     trees, triples = None, None
     if held:
-        draft = infer(spec, domain, bought, columns, links, form, _stage(progress, "draft"), guide=guide)
+        draft = infer(spec, domain, bought, columns, links, _stage(progress, "draft"), guide=guide)
         trees = [one.tree for one in draft.fits]
-        seen = _seen(domain, bought, form)
+        seen = _seen(domain, bought)
         beyond = select_triples(counts, ledger, draft, links, seen, columns, workload)
         more = worth_a_clique(ledger, trees, beyond, seen, columns, workload)
         if more:
@@ -138,7 +138,7 @@ def fit(
         bought += buy_triples(counts, ledger, beyond, seen, columns, workload, _stage(progress, "triples"))
         triples = beyond.links
         columns = _known_columns(domain, bought, n, ledger, guide)
-    return infer(spec, domain, bought, columns, links, form, _stage(progress, "fit"), triples, trees, guide), n
+    return infer(spec, domain, bought, columns, links, _stage(progress, "fit"), triples, trees, guide), n
 
 
 def infer(
@@ -147,7 +147,6 @@ def infer(
     bought: Sequence[MeasuredTable],
     columns: Columns,
     links: Links,
-    form: Form,
     report: Callable[[int, int], None] | None = None,
     triples: Links | None = None,
     trees: Sequence[CliqueTree] | None = None,
@@ -155,7 +154,7 @@ def infer(
 ) -> JointModel:
     """From what was released to the model: all of it is post-processing. Triples lie in trees that are given."""
     workload = spec.wanted(domain)
-    observations, gains = _believed(_seen(domain, bought, form), columns, links, workload, triples)
+    observations, gains = _believed(_seen(domain, bought), columns, links, workload, triples)
     references: list[Observation] = []
     if guide is not None:
         observations = guide.settled(columns, observations)
@@ -170,7 +169,7 @@ def infer(
     return JointModel(
         domain,
         [(table.axes, table.measurement) for table in bought],
-        form=form,
+        form="residual",
         total=columns.total,
         fits=fits,
         workload=workload,
@@ -260,16 +259,12 @@ def _buy_tables(
     guide: Guide | None = None,
 ) -> tuple[MeasuredTable, ...]:
     """A share of the budget, spread over interaction tables of pairs and columns at one price."""
-    domain, pure = counts.domain, ledger.budget.is_pure
-    seen = _seen(domain, earlier, _form(ledger))
-    finenesses = () if pure else FINENESSES
-    wares = pair_wares(
-        domain, columns, links, workload, ledger.unit, pure=pure, finenesses=finenesses, seen=seen, guide=guide
-    )
-    wares += column_wares(domain, columns, workload, ledger.unit, pure=pure, first_item=len(links.pairs))
+    domain, seen = counts.domain, _seen(counts.domain, earlier)
+    wares = pair_wares(domain, columns, links, workload, ledger.unit, finenesses=FINENESSES, seen=seen, guide=guide)
+    wares += column_wares(domain, columns, workload, ledger.unit, first_item=len(links.pairs))
     if not wares:
         return ()
-    shares = allocate([ware.offer for ware in wares], float(share), pure=pure)
+    shares = allocate([ware.offer for ware in wares], float(share))
     if not shares.sum() > 0:
         shares = np.array([float(len(ware.axes) == 1) for ware in wares])
     kept = [ware for ware, part in zip(wares, shares, strict=True) if part > 0]
@@ -300,14 +295,14 @@ def _single_columns(domain: Domain) -> list[tuple[int, ...]]:
 def _known_columns(
     domain: Domain, bought: Sequence[MeasuredTable], n: int, ledger: Ledger, guide: Guide | None = None
 ) -> Columns:
-    seen = _seen(domain, [table for table in bought if len(table.axes) == 1], _form(ledger))
+    seen = _seen(domain, [table for table in bought if len(table.axes) == 1])
     columns = Columns.of(domain.cardinalities, seen, float(n), _total_variance(ledger))
     return columns if guide is None else guide.known_columns(columns, seen)
 
 
-def _seen(domain: Domain, bought: Sequence[MeasuredTable], form: Form) -> list[Observation]:
+def _seen(domain: Domain, bought: Sequence[MeasuredTable]) -> list[Observation]:
     """What was bought, read back, purchases of one table as one; columns with an order smoothed along it."""
-    found = combined([observed(domain, table.axes, table.measurement, form, table.groups) for table in bought])
+    found = combined([observed(domain, table.axes, table.measurement, "residual", table.groups) for table in bought])
     ordered = [is_ordered(attribute) for attribute in domain.attributes]
     return [smoothed(one) if len(one.attributes) == 1 and ordered[one.attributes[0]] else one for one in found]
 
@@ -318,10 +313,6 @@ def _total_variance(ledger: Ledger) -> float:
         if not ledger.unit.n_is_public:
             return 2 * receipt.scale**2 if ledger.budget.is_pure else receipt.scale**2
     return 0.0
-
-
-def _form(ledger: Ledger) -> Form:
-    return "whole" if ledger.budget.is_pure else "residual"
 
 
 def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:

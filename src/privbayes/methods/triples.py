@@ -98,9 +98,9 @@ def worth_a_clique(
     offers = _offers(ledger, triples, seen, columns, workload)
     if not offers:
         return {}
-    shares = allocate(offers, float(ledger.remaining), pure=False)
+    shares = allocate(offers, float(ledger.remaining))
     found: dict[tuple[int, ...], float] = {
-        triple: float(offer.gain(np.array([share]), pure=False)[0])
+        triple: float(offer.gain(np.array([share]))[0])
         for triple, offer, share in zip(triples.links.pairs, offers, shares, strict=False)
         if share > 0
     }
@@ -122,7 +122,7 @@ def buy_triples(
     offers = _offers(ledger, triples, seen, columns, workload)
     if not offers:
         return ()
-    shares = allocate(offers, float(ledger.remaining), pure=False)
+    shares = allocate(offers, float(ledger.remaining))
     kept = np.flatnonzero(shares > 0)
     sets = [*triples.links.pairs, *(one.attributes for one in seen)]
     groups = [*(None for _ in triples.links.pairs), *(one.groups for one in seen)]
@@ -138,7 +138,7 @@ def _for_errors(ledger: Ledger, shapes: Sequence[tuple[int, ...]], expected: Seq
     left = ledger.remaining
     harms = []
     for shape, counts in zip(shapes, expected, strict=True):
-        unit = unit_variance(Coordinates.of(shape, pure=False), ledger.unit, pure=False)
+        unit = unit_variance(Coordinates.of(shape, pure=False), ledger.unit)
         harms.append(noise_harm(shape, counts, np.array([unit * len(shapes) / float(left)]))[0])
     bound = pair_error_sensitivity(ledger.unit.neighbours, len(shapes)).for_rows(ledger.unit.rows_per_person)
     variance = (SHARPER * float(np.median(harms)) * GRID) ** 2
@@ -170,7 +170,7 @@ def _offers(
                 expected=expected,
                 error=error,
                 weight=weight,
-                unit=unit_variance(coordinates, ledger.unit, pure=False),
+                unit=unit_variance(coordinates, ledger.unit),
                 precision=precision,
             )
         )

@@ -45,7 +45,6 @@ def pair_wares(
     workload: Workload,
     unit: PrivacyUnit,
     *,
-    pure: bool,
     finenesses: Sequence[int],
     seen: Sequence[Observation] = (),
     guide: Guide | None = None,
@@ -69,7 +68,7 @@ def pair_wares(
         if room < 0:
             break
         grouped.add(links.pairs[k])
-    unit_of = cache(lambda shape: unit_variance(Coordinates.of(shape, pure=pure), unit, pure=pure))
+    unit_of = cache(lambda shape: unit_variance(Coordinates.of(shape, pure=False), unit))
     for item, (pair, error) in enumerate(zip(links.pairs, links.errors.tolist(), strict=True)):
         offered = [levels[a] if pair in grouped else [finest[a]] for a in pair]
         choices = [(choice, 0.0) for choice in product(*offered)]
@@ -108,21 +107,21 @@ def _same(choice: Sequence[Grouping], other: Sequence[Grouping]) -> bool:
 
 
 def column_wares(
-    domain: Domain, columns: Columns, workload: Workload, unit: PrivacyUnit, *, pure: bool, first_item: int
+    domain: Domain, columns: Columns, workload: Workload, unit: PrivacyUnit, *, first_item: int
 ) -> list[Ware]:
     """Every column of more than one value once more: it is part of as many pairs as there are other columns."""
     wares = []
     for a, size in enumerate(domain.cardinalities):
         if size == 1:
             continue
-        coordinates = Coordinates.of([size], pure=pure)
+        coordinates = Coordinates.of([size], pure=False)
         offer = Offer(
             item=first_item + a,
             shape=coordinates.shape,
             expected=columns.expected([a]),
             error=0.0,
             weight=workload.of_table([a]),
-            unit=unit_variance(coordinates, unit, pure=pure),
+            unit=unit_variance(coordinates, unit),
             precision=1 / columns.variances[a],
         )
         wares.append(Ware(axes=(domain.axis(a),), groups=None, offer=offer))
