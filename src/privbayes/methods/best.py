@@ -52,7 +52,7 @@ from privbayes.structure.tree_growth import grow_trees
 __all__ = ["EFFORTS", "BestSpec", "Effort", "fit", "infer", "plan"]
 
 # Shares of the budget; the rest buys tables, and the columns once more. The error hardly depends on them.
-TOTAL = Fraction(4, 100)
+TOTAL = Fraction(5, 100)
 COLUMNS = Fraction(13, 100)
 ERRORS = Fraction(5, 100)
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit", "infer"]
 
-FIRST = Fraction(20, 100)  # of what there is after the number of rows
+FIRST = Fraction(10, 100)  # of what there is after the number of rows
 SUPPOSED = 0.1  # of all rows: the error of independence on a pair of which nothing is known
 ERRORS = Fraction(15, 100)  # at most, for the vector of errors
 _SHARP = 0.05  # of all rows: a vector with less noise than this is not worth more budget
