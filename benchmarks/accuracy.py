@@ -192,19 +192,24 @@ def plot(kept: dict[str, Any], neighbours: str, delta: float, peers: list[Row]) 
     rows = [row for row in kept["results"] if (row["neighbours"], row["delta"]) == (neighbours, delta)]
     names = [name for name in DATASETS if any(row["dataset"] == name for row in rows)]
     figure, panels = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.6), squeeze=False)
+    made = list(dict.fromkeys((row["method"], row["options"]) for row in rows))
+    beside = list(dict.fromkeys(row["peer"] for row in peers))
+    colours = {one: f"C{k}" for k, one in enumerate([*made, *beside])}  # the same in every panel
+    handles: dict[str, Any] = {}
     for panel, name in zip(panels[0], names, strict=True):
         here = sorted((row for row in rows if row["dataset"] == name), key=lambda row: row["epsilon"])
-        for method, options in dict.fromkeys((row["method"], row["options"]) for row in rows):
+        for method, options in made:
             mine = [row for row in here if (row["method"], row["options"]) == (method, options)]
             if mine:
                 label = method if options == "{}" else f"{method} {options}"
                 means, errors = zip(*(row["tvd2"] for row in mine), strict=True)
                 at = [row["epsilon"] for row in mine]
-                panel.errorbar(at, means, errors, marker="o", ms=3, capsize=2, label=label)
-        for peer in dict.fromkeys(row["peer"] for row in peers):
+                colour = colours[method, options]
+                panel.errorbar(at, means, errors, marker="o", ms=3, capsize=2, label=label, color=colour)
+        for peer in beside:
             theirs = sorted((r["epsilon"], r["tvd2"]) for r in peers if (r["peer"], r["dataset"]) == (peer, name))
             if theirs:
-                panel.plot(*zip(*theirs, strict=True), marker="s", ms=3, ls="--", label=peer)
+                panel.plot(*zip(*theirs, strict=True), marker="s", ms=3, ls="--", label=peer, color=colours[peer])
         found = kept["references"].get(name)
         if found:
             panel.axhline(found["bootstrap"]["2"][0], color="grey", ls=":", label="bootstrap of the table")
@@ -214,10 +219,12 @@ def plot(kept: dict[str, Any], neighbours: str, delta: float, peers: list[Row]) 
         panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         panel.minorticks_off()
         panel.grid(alpha=0.3)
+        drawn, labels = panel.get_legend_handles_labels()
+        handles |= dict(zip(labels, drawn, strict=True))
     panels[0][0].set_ylabel("mean total variation distance, 2-way")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=min(5, len(labels)), fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
+    lines = -(-len(handles) // 5)
+    figure.legend(handles.values(), handles, loc="lower center", ncols=5, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.05 + 0.05 * lines, 1, 1))
     path = HERE / "results" / f"accuracy_{neighbours}_{'zcdp' if delta else 'pure'}.png"
     figure.savefig(path, dpi=110)
     plt.close(figure)
