@@ -40,6 +40,11 @@ def test_every_verb_has_help(run: Run, verb: str) -> None:
     assert run(verb, "-h").code == 0
 
 
+def test_help_names_every_method(run: Run) -> None:
+    said = " ".join(run("fit", "--help").out.replace("│", " ").split())
+    assert all(name in said for name in api.METHODS)
+
+
 def test_version(run: Run) -> None:
     assert run("--version").out.startswith("privbayes ")
 

@@ -144,7 +144,15 @@ Neighbours = Annotated[
         "--neighbours", help="What to hide of a person: what a row says, or also that it is there.", show_default=True
     ),
 ]
-Method = Annotated[str, option("--method", metavar="NAME", help="How the model is made.", show_default=True)]
+Method = Annotated[
+    str,
+    option(
+        "--method",
+        metavar="NAME",
+        help="How the model is made: best, privbayes, jtree, privabn, histogram or independent.",
+        show_default=True,
+    ),
+]
 Engine = Annotated[str, option("--engine", metavar="NAME", help="What counts the rows.", show_default=True)]
 
 
