@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from privbayes import Schema
+from privbayes import Model, Schema
+from privbayes.encoding.codec import Codec
+from privbayes.table.source import read_table
 
 MIXED: dict[str, Any] = {
     "columns": {
@@ -67,3 +69,18 @@ def binary_table(rows: int = 500, columns: int = 5, seed: int = 0) -> pa.Table:
     for _ in range(columns - 1):
         bits.append(np.where(rng.random(rows) < 0.85, bits[-1], 1 - bits[-1]))
     return pa.table({f"b{i}": bit for i, bit in enumerate(bits)})
+
+
+def exact_joint(table: pa.Table, schema: Schema, columns: list[str]) -> np.ndarray:
+    """The shares of the columns' values, counted."""
+    codec = Codec(schema, "vanilla")
+    codes = codec.encode(read_table(table)).columns
+    joint = np.zeros([schema.columns[c].cardinality for c in columns])
+    np.add.at(joint, tuple(codes[codec.column_axes(c)[0]] for c in columns), 1 / table.num_rows)
+    return joint
+
+
+def model_joint(model: Model, columns: list[str]) -> np.ndarray:
+    """The same as a model answers it."""
+    sizes = [model.schema.columns[c].cardinality for c in columns]
+    return np.array(model.marginal(columns, as_="arrow")["probability"]).reshape(sizes)

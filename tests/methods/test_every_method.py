@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tables import binary_schema, binary_table, mixed_schema, mixed_table
+from tables import binary_schema, binary_table, exact_joint, mixed_schema, mixed_table, model_joint
 
 import privbayes as pb
 from privbayes.api import METHODS
 from privbayes.encoding.codec import Codec
 from privbayes.privacy.noise import ScriptedNoise
-from privbayes.table.source import read_table
 
 EVERY = sorted(METHODS)
 RELATIONS = ("replace", "add-remove")
@@ -32,19 +31,6 @@ DRAWN = {"histogram"}  # the release is a sample of rows: even without noise it 
 @pytest.fixture(params=EVERY)
 def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-def exact_joint(table: pa.Table, schema: pb.Schema, columns: list[str]) -> np.ndarray:
-    codec = Codec(schema, "vanilla")
-    codes = codec.encode(read_table(table)).columns
-    joint = np.zeros([schema.columns[c].cardinality for c in columns])
-    np.add.at(joint, tuple(codes[codec.column_axes(c)[0]] for c in columns), 1 / table.num_rows)
-    return joint
-
-
-def model_joint(model: pb.Model, columns: list[str]) -> np.ndarray:
-    sizes = [model.schema.columns[c].cardinality for c in columns]
-    return np.array(model.marginal(columns, as_="arrow")["probability"]).reshape(sizes)
 
 
 def distance(first: np.ndarray, second: np.ndarray) -> float:

@@ -12,29 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from tables import binary_schema, binary_table, mixed_schema, mixed_table
+from tables import binary_schema, binary_table, exact_joint, mixed_schema, mixed_table, model_joint
 
 import privbayes as pb
 from privbayes.encoding.codec import Codec
 from privbayes.privacy.noise import ScriptedNoise
-from privbayes.table.source import read_table
 
 fit = partial(pb.fit, method="privbayes")
 plan = partial(pb.plan, method="privbayes")
-
-
-def exact_joint(table: pa.Table, schema: pb.Schema, columns: list[str]) -> np.ndarray:
-    codec = Codec(schema, "vanilla")
-    codes = codec.encode(read_table(table)).columns
-    sizes = [schema.columns[c].cardinality for c in columns]
-    joint = np.zeros(sizes)
-    np.add.at(joint, tuple(codes[codec.column_axes(c)[0]] for c in columns), 1 / table.num_rows)
-    return joint
-
-
-def model_joint(model: pb.Model, columns: list[str]) -> np.ndarray:
-    sizes = [model.schema.columns[c].cardinality for c in columns]
-    return np.array(model.marginal(columns, as_="arrow")["probability"]).reshape(sizes)
 
 
 @pytest.mark.parametrize(

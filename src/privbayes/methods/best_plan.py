@@ -23,7 +23,7 @@ from privbayes.privacy.unit import PrivacyUnit
 
 __all__ = ["rehearse"]
 
-_PURPOSES = {"number": "number of rows", "pair": "choices", "choice": "choices", "errors": "errors of all pairs"}
+_PURPOSES = {"number": "number of rows", "errors": "errors of all pairs"}
 _TIMES = 3
 _WIDE = 60  # columns, above which once has to do
 _WORST = 5
@@ -53,7 +53,6 @@ def rehearse(
         pairs = (pairs if len(pairs) else 0.0) + _pair_errors(table, model) / times
     tables = [released for _, released in model.tables]
     costs = _by_purpose(ledger.receipts)
-    draws = [receipt for receipt in ledger.receipts if _purpose(receipt) == "choices"]
     noise = sorted(released.expected_absolute_noise for released in tables)
     bought = costs["noisy tables"]
     return Plan(
@@ -65,10 +64,6 @@ def rehearse(
         neighbours=unit.neighbours,
         form="joint",
         encoding=encoding,
-        candidates=sum(receipt.values for receipt in draws),
-        score="A" if draws else None,
-        draws=len(draws),
-        share_a_draw=float(costs["choices"] / len(draws)) if draws else 0.0,
         tables=len(tables),
         share_a_table=float(bought / len(tables)) if tables else 0.0,
         noise="discrete laplace" if budget.is_pure else "discrete gaussian",
